@@ -1,0 +1,66 @@
+# One library a folder; its link interface is the layer graph of design.md section 2.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo)
+endif()
+
+find_program(TWINSTEP_CCACHE ccache)
+if(TWINSTEP_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TWINSTEP_CCACHE})
+endif()
+
+set(TWINSTEP_SANITIZE "" CACHE STRING "Sanitizers to build with: \"\", \"address,undefined\" or \"thread\"")
+option(TWINSTEP_COVERAGE "Instrument for gcov" OFF)
+option(TWINSTEP_WERROR "Treat warnings as errors" ON)
+
+add_library(twinstep_flags INTERFACE)
+target_include_directories(twinstep_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(twinstep_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow $<$<BOOL:${TWINSTEP_WERROR}>:-Werror>
+  -Wno-missing-field-initializers
+  -ffp-contract=off # every compiler gives the same bytes
+  -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+if(TWINSTEP_SANITIZE)
+  target_compile_options(twinstep_flags INTERFACE -fsanitize=${TWINSTEP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(twinstep_flags INTERFACE -fsanitize=${TWINSTEP_SANITIZE})
+endif()
+if(TWINSTEP_COVERAGE)
+  target_compile_options(twinstep_flags INTERFACE --coverage)
+  target_link_options(twinstep_flags INTERFACE --coverage)
+endif()
+
+# twinstep_library(NAME SOURCES … HEADERS … DEPENDS … PRIVATE …)
+#   DEPENDS: libraries whose headers this one's headers or sources include; PRIVATE: third parties behind its door.
+function(twinstep_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;HEADERS;DEPENDS;PRIVATE" ${ARGN})
+  if(ARG_SOURCES)
+    add_library(${name} STATIC ${ARG_SOURCES})
+    set(scope PUBLIC)
+    target_link_libraries(${name} PRIVATE fmt::fmt ${ARG_PRIVATE})
+  else()
+    add_library(${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_sources(${name} ${scope} FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${ARG_HEADERS})
+  target_link_libraries(${name} ${scope} twinstep_flags ${ARG_DEPENDS})
+endfunction()
+
+set_property(GLOBAL PROPERTY TWINSTEP_LEFT_OUT "")
+
+# twinstep_left_out("what: why"): something optional that this build does without, said at the end of configuring.
+function(twinstep_left_out sentence)
+  set_property(GLOBAL APPEND PROPERTY TWINSTEP_LEFT_OUT "${sentence}")
+endfunction()
+
+function(twinstep_print_summary)
+  get_property(left_out GLOBAL PROPERTY TWINSTEP_LEFT_OUT)
+  message(STATUS "twinstep ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}")
+  foreach(sentence IN LISTS left_out)
+    message(STATUS "  left out: ${sentence}")
+  endforeach()
+endfunction()

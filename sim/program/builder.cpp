@@ -1,0 +1,104 @@
+#include "sim/program/builder.hpp"
+
+#include <iterator>
+#include <utility>
+
+#include "sim/base/check.hpp"
+
+namespace twinstep::program {
+
+StreamId RoleBuilder::stream(std::string_view name, bool is_on_host) {
+  role_->streams.push_back({program_->name(name), is_on_host});
+  pending_waits_.emplace_back();
+  last_on_.emplace_back();
+  return StreamId{role_->streams.size() - 1};
+}
+
+BufferId RoleBuilder::buffer(Buffer buffer) {
+  if (!buffer.scope.exists()) buffer.scope = scope_;
+  role_->buffers.push_back(buffer);
+  return BufferId{role_->buffers.size() - 1};
+}
+
+Region RoleBuilder::whole(BufferId buffer) const { return {buffer, 0, get(buffer).elements}; }
+
+void RoleBuilder::wait(StreamId stream, OpId op) {
+  TWINSTEP_CHECK(op.exists(), "a stream waits for an operation");
+  if (role_->operations[op.index()].stream == stream) return;  // the stream's own order
+  pending_waits_[stream.index()].push_back(op);
+}
+
+OpId RoleBuilder::append(Operation op, std::span<OpId const> waits, std::span<Access const> accesses) {
+  auto const id = OpId{role_->operations.size()};
+  op.scope = scope_;
+  op.waits = {static_cast<std::uint32_t>(role_->waits.size()), static_cast<std::uint32_t>(waits.size())};
+  op.accesses = {static_cast<std::uint32_t>(role_->accesses.size()), static_cast<std::uint32_t>(accesses.size())};
+  role_->waits.insert(role_->waits.end(), waits.begin(), waits.end());
+  role_->accesses.insert(role_->accesses.end(), accesses.begin(), accesses.end());
+  for (auto const& access : accesses) {
+    auto& buffer = role_->buffers[access.region.buffer.index()];
+    if (!buffer.first_use.exists()) buffer.first_use = id;
+    buffer.last_use = id;
+  }
+  if (op.stream.exists()) last_on_[op.stream.index()] = id;
+  role_->operations.push_back(op);
+  return id;
+}
+
+OpId RoleBuilder::add(StreamId stream, NameId name, Work const& work, std::span<Access const> accesses,
+                      std::uint32_t launches) {
+  auto& waits = pending_waits_[stream.index()];
+  auto const id = append({.name = name, .stream = stream, .launches = launches, .work = work}, waits, accesses);
+  waits.clear();
+  return id;
+}
+
+OpId RoleBuilder::add(StreamId stream, NameId name, Collective const& collective, Region sent, Region received) {
+  auto const part = CommunicationPart{collective};
+  auto const accesses = std::initializer_list<Access>{reads(sent), writes(received)};
+  return group(stream, name, std::span{&part, 1}, std::span{accesses.begin(), accesses.size()});
+}
+
+OpId RoleBuilder::group(StreamId stream, NameId name, std::span<CommunicationPart const> parts,
+                        std::span<Access const> accesses) {
+  auto const range = IndexRange{static_cast<std::uint32_t>(role_->parts.size()), static_cast<std::uint32_t>(parts.size())};
+  role_->parts.insert(role_->parts.end(), parts.begin(), parts.end());
+  return add(stream, name, Communication{range}, accesses);
+}
+
+OpId RoleBuilder::host(NameId name, std::span<OpId const> ops, Duration work) {
+  return append({.name = name, .stream = {}, .launches = 0, .work = Delay{work}}, ops, {});
+}
+
+ProgramBuilder::ProgramBuilder(Mesh mesh) { program_.mesh = std::move(mesh); }
+
+NameId ProgramBuilder::name(std::string_view text) {
+  auto const [entry, is_new] = ids_.try_emplace(std::string{text}, program_.names.size());
+  if (is_new) program_.names.emplace_back(text);
+  return entry->second;
+}
+
+CommunicatorId ProgramBuilder::communicator(std::string_view name_text, AxisSet axes) {
+  program_.communicators.push_back({name(name_text), axes});
+  return CommunicatorId{program_.communicators.size() - 1};
+}
+
+VariationId ProgramBuilder::variation(Variation variation) {
+  program_.variations.push_back(std::move(variation));
+  return VariationId{program_.variations.size() - 1};
+}
+
+RoleBuilder& ProgramBuilder::role(std::string_view name_text, std::vector<AxisCoordinate> where) {
+  auto& role = roles_.emplace_back();
+  role.name = name(name_text);
+  role.where = std::move(where);
+  builders_.push_back(RoleBuilder{role, *this});
+  return builders_.back();
+}
+
+StepProgram ProgramBuilder::finish() && {
+  program_.roles.assign(std::make_move_iterator(roles_.begin()), std::make_move_iterator(roles_.end()));
+  return std::move(program_);
+}
+
+}  // namespace twinstep::program

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/base/enum_names.hpp"
+
+/// The closed sets of words that programs, timelines and reports share.
+namespace twinstep::program {
+
+/// The eight collectives, in NCCL's sense. `elements` is always the large side, as nccl-tests counts it.
+enum class CollectiveKind : std::uint8_t {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kBroadcast,
+  kReduce,
+  kGather,
+  kScatter,
+  kAllToAll
+};
+
+enum class Reduction : std::uint8_t { kSum, kAverage, kMax, kMin };
+
+enum class CopyDirection : std::uint8_t { kDeviceToDevice, kHostToDevice, kDeviceToHost, kHostToNvme, kNvmeToHost };
+
+/// What a memory-bound kernel computes. The operands are the accesses of its operation, in the order given here;
+/// `scalar` is the number that the operation carries. `kTransformer` stands for the kernels of a transformer that
+/// only have a cost (norms, rotary embedding, gates, cross-entropy): the data-carrying executor refuses them.
+enum class Function : std::uint8_t {
+  kFill,          ///< out = scalar
+  kScale,         ///< out = scalar * in; also a copy or a cast
+  kAdd,           ///< out = a + b
+  kGelu,          ///< out = gelu(in), exact (erf) form
+  kGeluBackward,  ///< out = gradient * gelu'(in); operands in, gradient, out
+  kSquaredError,  ///< gradient = scalar * (prediction - target); operands prediction, target, gradient
+  kAdamW,         ///< decoupled weight decay; operands master, gradient, first moment, second moment, model copy
+  kTransformer
+};
+
+/// What memory holds, in the words of the ledger.
+enum class MemoryCategory : std::uint8_t {
+  kParameters,
+  kGradients,
+  kOptimizer,
+  kActivations,
+  kLogits,
+  kGatheredParameters,
+  kBuckets,
+  kInputs,
+  kWorkspace,
+  kCollectiveLibrary,
+  kContext
+};
+
+enum class MemorySpace : std::uint8_t { kDevice, kHost, kNvme };
+
+/// What a span of a timeline was busy with.
+enum class WorkKind : std::uint8_t {
+  kGemm,
+  kAttention,
+  kElementwise,
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kBroadcast,
+  kReduce,
+  kGather,
+  kScatter,
+  kAllToAll,
+  kPointToPoint,
+  kGroup,  ///< several communications as one operation
+  kCopy,
+  kDelay,
+  kHost
+};
+
+[[nodiscard]] constexpr bool is_communication(WorkKind kind) {
+  return kind >= WorkKind::kAllReduce && kind <= WorkKind::kGroup;
+}
+[[nodiscard]] constexpr bool is_compute(WorkKind kind) {
+  return kind <= WorkKind::kElementwise || kind == WorkKind::kDelay;
+}
+[[nodiscard]] constexpr WorkKind work_kind(CollectiveKind kind) {
+  return static_cast<WorkKind>(static_cast<int>(WorkKind::kAllReduce) + static_cast<int>(kind));
+}
+
+}  // namespace twinstep::program
+
+namespace twinstep {
+
+template <>
+struct EnumNames<program::CollectiveKind> {
+  static constexpr std::array<std::string_view, 8> values{"all_reduce", "all_gather", "reduce_scatter", "broadcast",
+                                                          "reduce",     "gather",     "scatter",        "all_to_all"};
+};
+template <>
+struct EnumNames<program::Reduction> {
+  static constexpr std::array<std::string_view, 4> values{"sum", "average", "max", "min"};
+};
+template <>
+struct EnumNames<program::CopyDirection> {
+  static constexpr std::array<std::string_view, 5> values{"device_to_device", "host_to_device", "device_to_host",
+                                                          "host_to_nvme", "nvme_to_host"};
+};
+template <>
+struct EnumNames<program::Function> {
+  static constexpr std::array<std::string_view, 8> values{"fill",          "scale",         "add",   "gelu",
+                                                          "gelu_backward", "squared_error", "adamw", "transformer"};
+};
+template <>
+struct EnumNames<program::MemoryCategory> {
+  static constexpr std::array<std::string_view, 11> values{
+      "parameters",          "gradients", "optimizer", "activations", "logits",
+      "gathered_parameters", "buckets",   "inputs",    "workspace",   "collective_library",
+      "context"};
+};
+template <>
+struct EnumNames<program::MemorySpace> {
+  static constexpr std::array<std::string_view, 3> values{"device", "host", "nvme"};
+};
+template <>
+struct EnumNames<program::WorkKind> {
+  static constexpr std::array<std::string_view, 16> values{
+      "gemm",   "attention", "elementwise", "all_reduce", "all_gather",     "reduce_scatter", "broadcast", "reduce",
+      "gather", "scatter",   "all_to_all",  "send_recv",  "group",          "copy",           "delay",     "host"};
+};
+
+}  // namespace twinstep

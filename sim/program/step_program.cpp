@@ -1,0 +1,81 @@
+#include "sim/program/step_program.hpp"
+
+#include <algorithm>
+
+#include "sim/base/check.hpp"
+
+namespace twinstep::program {
+namespace {
+
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+
+}  // namespace
+
+Flops flops_of(Work const& work) {
+  return std::visit(
+      Overloaded{[](Gemm const& g) {
+                   return Flops{2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k) *
+                                static_cast<double>(g.batch)};
+                 },
+                 [](Attention const& a) {
+                   auto const scores = static_cast<double>(a.batch * a.heads) * static_cast<double>(a.query_length) *
+                                       static_cast<double>(a.key_length);
+                   auto const computed = a.causal ? scores / 2 : scores;
+                   return Flops{4.0 * computed * static_cast<double>(a.head_size) * (a.backward ? 2.5 : 1.0)};
+                 },
+                 [](auto const&) { return Flops{}; }},
+      work);
+}
+
+std::int64_t StepProgram::evaluate(RankValue value, RankId rank) const {
+  if (!value.varies()) return value.base;
+  auto const& variation = variations[value.variation.index()];
+  auto const index = mesh.index_in_group(rank, variation.axes);
+  auto const entry = variation.table.empty() ? 0 : variation.table[static_cast<std::size_t>(index)];
+  return value.base + variation.stride * index + entry;
+}
+
+RoleId StepProgram::role_of(RankId rank) const {
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    auto const plays = [&](AxisCoordinate at) { return mesh.coordinate(rank, at.axis) == at.coordinate; };
+    if (std::ranges::all_of(roles[i].where, plays)) return RoleId{i};
+  }
+  fail_check("role_of", "every rank plays a role");
+}
+
+std::int64_t StepProgram::multiplicity(RoleId role) const {
+  auto count = mesh.world_size();
+  for (auto const& at : roles[role.index()].where) count /= mesh.size(at.axis);
+  return count;
+}
+
+std::string StepProgram::describe(Operation const& op) const {
+  auto out = std::string{text(op.scope)};
+  if (!out.empty()) out += '/';
+  return out.append(text(op.name));
+}
+
+WorkKind work_kind_of(Role const& role, Operation const& op) {
+  if (op.is_on_host()) return WorkKind::kHost;
+  return std::visit(
+      Overloaded{[](Gemm const&) { return WorkKind::kGemm; }, [](Attention const&) { return WorkKind::kAttention; },
+                 [](Elementwise const&) { return WorkKind::kElementwise; },
+                 [](Copy const&) { return WorkKind::kCopy; }, [](Delay const&) { return WorkKind::kDelay; },
+                 [&](Communication const& communication) {
+                   auto const parts = role.parts_of(communication);
+                   if (parts.size() != 1) return WorkKind::kGroup;
+                   auto const* collective = std::get_if<Collective>(&parts.front());
+                   return collective != nullptr ? work_kind(collective->kind) : WorkKind::kPointToPoint;
+                 }},
+      op.work);
+}
+
+Bytes payload(StepProgram const& program, CommunicationPart const& part, RankId rank) {
+  return std::visit(
+      [&](auto const& p) { return size_of(p.type) * program.evaluate(p.elements, rank); }, part);
+}
+
+}  // namespace twinstep::program

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/data_type.hpp"
+#include "sim/base/ids.hpp"
+#include "sim/base/units.hpp"
+#include "sim/program/kinds.hpp"
+
+/// What an executor hands back: who was busy with what, when, and what it held in memory. Reports and comparisons
+/// read timelines without knowing whether a virtual or a real clock made them.
+namespace twinstep::timeline {
+
+enum class Clock : std::uint8_t { kVirtual, kReal };
+
+/// Where a timeline comes from, and the facts that its rates need.
+struct Manifest {
+  std::string version;                 ///< of the program that made it
+  Clock clock = Clock::kVirtual;
+  std::string scenario;                ///< one line for people: model, strategy, cluster
+  std::string calibration;             ///< "uncalibrated: datasheet and default constants", or what was fitted on what
+  std::string program_hash;            ///< of the step program, hexadecimal
+  std::string machine_hash;            ///< of the machine that it ran on, hexadecimal
+  std::int64_t world_size = 1;
+  std::int64_t tokens = 0;             ///< of the global batch
+  Flops model_flops;                   ///< of all ranks, without recomputation
+  Flops hardware_flops;                ///< of all ranks, as executed
+  FlopsPerSecond peak;                 ///< of one rank's processor, dense, in the step's compute type; 0 if unknown
+  Bytes memory_capacity;               ///< of one rank's device; 0 if unknown
+  bool operator==(Manifest const&) const = default;
+};
+
+using TrackId = Id<struct TrackTag>;
+
+/// One row of streams: a rank, and how many ranks behave exactly like it.
+struct Track {
+  std::string role;
+  RankId rank;                       ///< the rank shown
+  std::int64_t multiplicity = 1;     ///< ranks that it stands for, itself included
+  std::vector<std::string> streams;  ///< names, by StreamId
+  bool operator==(Track const&) const = default;
+};
+
+/// One operation of one track. issue <= arrive <= start <= end.
+struct Span {
+  TrackId track;
+  StreamId stream;  ///< none for the host
+  OpId op;          ///< in the role's program
+  NameId name;
+  NameId scope;
+  program::WorkKind kind{};
+  Bytes bytes;   ///< payload of communications and copies, else 0
+  Time issue;    ///< the host issued it
+  Time arrive;   ///< this rank was ready to run it
+  Time start;    ///< it ran: every rank that it needs had arrived. A real clock cannot see this and says `arrive`
+  Time end;
+  bool operator==(Span const&) const = default;
+};
+
+/// Memory that a track took (positive) or gave back (negative) at a moment.
+struct MemorySample {
+  TrackId track;
+  Time time;
+  program::MemoryCategory category{};
+  program::MemorySpace space{};
+  Bytes change;
+  bool operator==(MemorySample const&) const = default;
+};
+
+/// What moved over links of one kind, over the whole job.
+struct LinkTraffic {
+  std::string name;        ///< "nvlink", "nic", …
+  bool is_inter_node = false;
+  Bytes bytes;             ///< one way, summed over all links of this kind
+  std::int64_t links = 1;  ///< how many of them carried traffic
+  BytesPerSecond bandwidth;  ///< of one of them, one way
+  bool operator==(LinkTraffic const&) const = default;
+};
+
+/// Bytes that left a rank, summed over ranks: inside nodes, and between them.
+struct WireBytes {
+  Bytes intra;
+  Bytes inter;
+  bool operator==(WireBytes const&) const = default;
+};
+
+/// The record of one step. Spans are ordered by track, then by op; memory samples by track, then by time.
+struct Timeline {
+  Manifest manifest;
+  std::vector<std::string> names;  ///< texts of the spans, by NameId
+  std::vector<Track> tracks;
+  std::vector<Span> spans;
+  std::vector<MemorySample> memory;
+  std::vector<LinkTraffic> links;
+  WireBytes wire;
+  Duration step_time;        ///< the last end
+  std::int64_t events = 0;   ///< that the executor handled
+  bool operator==(Timeline const&) const = default;
+
+  [[nodiscard]] std::string_view text(NameId name) const {
+    return name.exists() ? std::string_view{names[name.index()]} : std::string_view{};
+  }
+};
+
+}  // namespace twinstep::timeline
+
+template <>
+struct twinstep::EnumNames<twinstep::timeline::Clock> {
+  static constexpr std::array<std::string_view, 2> values{"virtual", "real"};
+};
