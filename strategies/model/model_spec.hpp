@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "sim/base/enum_names.hpp"
+
+/// What is trained and how it is trained: models, plans, and their compilation into step programs.
+namespace twinstep::strategies {
+
+enum class Norm : std::uint8_t {
+  kRms,   ///< a weight; saves one number a token
+  kLayer  ///< a weight and a bias; saves two numbers a token
+};
+
+/// A decoder-only transformer with pre-normalised blocks: attention, residual, MLP, residual.
+/// Requires heads % kv_heads == 0 and every size >= 1; the readers see to it.
+struct Transformer {
+  std::string name;
+  std::int64_t layers = 1;
+  std::int64_t hidden = 1;
+  std::int64_t heads = 1;
+  std::int64_t kv_heads = 1;   ///< fewer than heads: grouped queries
+  std::int64_t head_size = 1;  ///< heads * head_size need not be hidden
+  std::int64_t ffn = 1;        ///< width inside the MLP
+  std::int64_t vocabulary = 1;
+  std::int64_t positions = 0;  ///< learned position embeddings; 0 means rotary embedding, which has no parameters
+  std::int64_t max_sequence_length = 1;
+  Norm norm = Norm::kRms;
+  bool gated_mlp = true;   ///< SwiGLU with three matrices; otherwise GELU with two
+  bool fused_qkv = false;  ///< one projection for queries, keys and values, named and ordered as GPT-2 does
+  bool qkv_bias = false;
+  bool attention_output_bias = false;
+  bool mlp_bias = false;
+  bool tied_embeddings = false;  ///< the head multiplies by the embedding's own matrix
+  bool dropout = false;          ///< after the embedding, attention and MLP
+
+  [[nodiscard]] std::int64_t query_width() const { return heads * head_size; }
+  [[nodiscard]] std::int64_t kv_width() const { return kv_heads * head_size; }
+  [[nodiscard]] bool has_rotary_embedding() const { return positions == 0; }
+  bool operator==(Transformer const&) const = default;
+};
+
+/// Fully connected layers without biases, a GELU after every layer but the last, and a squared error at the end.
+struct Mlp {
+  std::string name;
+  std::vector<std::int64_t> widths;  ///< of the input, then of each layer's output: two entries at least
+
+  [[nodiscard]] std::int64_t layers() const { return static_cast<std::int64_t>(widths.size()) - 1; }
+  bool operator==(Mlp const&) const = default;
+};
+
+using ModelSpec = std::variant<Transformer, Mlp>;
+
+[[nodiscard]] std::string_view model_name(ModelSpec const& model);
+
+/// One parameter as PyTorch holds it. A linear layer's weight is [out, in]; a vector has one column.
+/// (GPT-2's Conv1D stores the transpose, which changes neither the count nor the arithmetic.)
+struct Tensor {
+  std::string name;  ///< within its unit: "self_attn.q_proj.weight"
+  std::int64_t rows = 0;
+  std::int64_t columns = 1;
+
+  [[nodiscard]] std::int64_t elements() const { return rows * columns; }
+  bool operator==(Tensor const&) const = default;
+};
+
+/// The parameters of `count` successive units that are alike: "embedding", "layer" (times the number of layers),
+/// "head" (final norm and, unless it is tied, the output matrix).
+struct UnitParameters {
+  std::string name;
+  std::int64_t count = 1;
+  std::vector<Tensor> tensors;  ///< in the order in which the module registers them
+
+  [[nodiscard]] std::int64_t elements() const;  ///< of one of the units
+  bool operator==(UnitParameters const&) const = default;
+};
+
+/// All parameters in registration order. Names and order are those of transformers' modeling_llama.py and
+/// modeling_gpt2.py. A tied head holds no matrix. Cost O(1) in the layers of a transformer.
+[[nodiscard]] std::vector<UnitParameters> parameters_of(ModelSpec const& model);
+
+/// Trainable parameters; a shared matrix counts once.
+[[nodiscard]] std::int64_t parameter_count(ModelSpec const& model);
+
+}  // namespace twinstep::strategies
+
+namespace twinstep {
+
+template <>
+struct EnumNames<strategies::Norm> {
+  static constexpr std::array<std::string_view, 2> values{"rms", "layer"};
+};
+
+}  // namespace twinstep
