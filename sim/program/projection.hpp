@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/program/step_program.hpp"
+
+namespace twinstep::program {
+
+using CellId = Id<struct CellTag>;  ///< a class of interchangeable ranks
+
+/// Which ranks of a program are alike, so that one can stand for all of them.
+///
+/// Two ranks are alike when they play one role and carry the same sizes. Along each mesh axis, coordinates are put
+/// into classes; a cell is one class on every axis. Coordinates of an axis fall into different classes when
+///   - a role's `where` names one of them;
+///   - a variation of an element count, a byte count or a buffer's size differs between them;
+///   - the axis belongs to a communicator that carries point-to-point messages, or to `extra_axes`
+///     (then every coordinate is a class of its own).
+/// Offsets of regions and roots do not make ranks differ: they change what is touched, not for how long.
+///
+/// Cells are numbered row-major along the mesh's axes. The representative of a cell is its lowest rank, and the
+/// representatives of all cells of one group lie in one real group of the communicator.
+class Projection {
+ public:
+  /// Requires roles that cover every rank once, and variation tables of the right length. Cost: linear in the
+  /// program, plus cells times communicators, plus the lengths of the axes that tell ranks apart; the other axes,
+  /// along which ranks are replicas, cost nothing.
+  explicit Projection(StepProgram const& program, AxisSet extra_axes = {});
+
+  [[nodiscard]] std::size_t size() const { return cells_.size(); }
+  [[nodiscard]] RankId representative(CellId cell) const { return at(cell).representative; }
+  [[nodiscard]] RoleId role(CellId cell) const { return at(cell).role; }
+  /// Ranks of the whole job in `cell`.
+  [[nodiscard]] std::int64_t multiplicity(CellId cell) const { return at(cell).multiplicity; }
+  [[nodiscard]] CellId cell_of(RankId rank) const;
+
+  /// The cells that take part in the communicator group of `cell`'s representative, in ascending order, `cell`
+  /// itself included.
+  [[nodiscard]] std::span<CellId const> group(CommunicatorId communicator, CellId cell) const;
+  /// Which of the communicator's groups of cells that is, counted from 0.
+  [[nodiscard]] std::size_t group_index(CommunicatorId communicator, CellId cell) const;
+  [[nodiscard]] std::size_t group_count(CommunicatorId communicator) const {
+    return groups_[communicator.index()].members.size();
+  }
+  /// Ranks of `cell` in one group of the communicator.
+  [[nodiscard]] std::int64_t members_in_group(CommunicatorId communicator, CellId cell) const;
+
+ private:
+  struct Cell {
+    RankId representative;
+    RoleId role;
+    std::int64_t multiplicity = 1;
+  };
+  /// The classes of one axis's coordinates.
+  struct AxisClasses {
+    Axis axis{};
+    std::vector<std::uint32_t> class_of;  // by coordinate
+    std::vector<std::int64_t> first;      // lowest coordinate of each class
+    std::vector<std::int64_t> size;       // coordinates in each class
+  };
+  struct Groups {
+    std::vector<std::uint32_t> group_of;         // by cell
+    std::vector<std::vector<CellId>> members;    // by group
+    std::vector<std::int64_t> members_in_group;  // by cell
+  };
+
+  [[nodiscard]] Cell const& at(CellId cell) const { return cells_[cell.index()]; }
+  [[nodiscard]] std::vector<std::size_t> classes_of(std::size_t cell) const;
+  void split(StepProgram const& program, Variation const& variation);
+  void split_fully(Axis axis);
+  void make_cells(StepProgram const& program);
+  void make_groups(StepProgram const& program, Communicator const& communicator);
+
+  Mesh mesh_;
+  std::vector<AxisClasses> axes_;  // of every mesh axis with more than one class, in the mesh's order
+  std::vector<Cell> cells_;
+  std::vector<Groups> groups_;  // by communicator
+};
+
+}  // namespace twinstep::program
