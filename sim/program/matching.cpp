@@ -1,0 +1,173 @@
+#include "sim/program/matching.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "sim/program/rendezvous.hpp"
+#include "sim/program/role_ranks.hpp"
+
+namespace twinstep::program {
+namespace {
+
+/// Compares what the participants of each meeting say about it.
+class Matcher {
+ public:
+  Matcher(StepProgram const& program, Projection const& projection, std::vector<std::string>& findings)
+      : program_{program}, projection_{projection}, findings_{findings} {}
+
+  void compare_collectives(CommunicatorId communicator, std::vector<std::vector<Participant>> const& by_cell);
+  void compare_messages(CellId from, CellId to, Meetings::Pair const& pair);
+
+ private:
+  void expect_one_root(CommunicatorId communicator, std::size_t number, Participant const& participant);
+  [[nodiscard]] std::int64_t on(CellId cell, RankValue value) const {
+    return program_.evaluate(value, projection_.representative(cell));
+  }
+  [[nodiscard]] std::string words(Participant const& participant) const;
+  [[nodiscard]] std::string op_of(Participant const& participant) const {
+    auto const& role = program_.roles[projection_.role(participant.cell).index()];
+    return fmt::format("{} (op {})", program_.describe(role.operations[participant.op.index()]),
+                       participant.op.index());
+  }
+  [[nodiscard]] std::string_view name(CommunicatorId communicator) const {
+    return program_.text(program_.communicators[communicator.index()].name);
+  }
+
+  StepProgram const& program_;
+  Projection const& projection_;
+  std::vector<std::string>& findings_;
+};
+
+/// "all_reduce of 12 fp32 (sum)", with what must agree in it.
+std::string Matcher::words(Participant const& participant) const {
+  auto const& c = std::get<Collective>(*participant.part);
+  if (c.kind == CollectiveKind::kAllToAll) return fmt::format("{} of {}", name_of(c.kind), name_of(c.type));
+  auto text = fmt::format("{} of {} {}", name_of(c.kind), on(participant.cell, c.elements), name_of(c.type));
+  using enum CollectiveKind;
+  if (c.kind == kAllReduce || c.kind == kReduceScatter || c.kind == kReduce)
+    text += fmt::format(" ({})", name_of(c.reduction));
+  if (c.kind == kBroadcast || c.kind == kReduce || c.kind == kGather || c.kind == kScatter)
+    text += fmt::format(" with root {}", on(participant.cell, c.root));
+  return text;
+}
+
+/// Roots do not make ranks differ, so the ranks of one cell are asked too.
+void Matcher::expect_one_root(CommunicatorId communicator, std::size_t number, Participant const& participant) {
+  auto const root = std::get<Collective>(*participant.part).root;
+  auto shared = AxisSet{};
+  for (auto const& [axis, size] : program_.mesh.axes())
+    if (axes_of(program_, root).contains(axis) && program_.communicators[communicator.index()].axes.contains(axis))
+      shared.insert(axis);
+  auto const rank = projection_.representative(participant.cell);
+  for (std::int64_t i = 0; i < program_.mesh.size(shared); ++i) {
+    auto const other = program_.mesh.rank_in_group(rank, shared, i);
+    if (program_.role_of(other) != projection_.role(participant.cell)) continue;
+    if (program_.evaluate(root, other) == program_.evaluate(root, rank)) continue;
+    findings_.push_back(
+        fmt::format("collective #{} on communicator \"{}\": {} has root {} on rank {}, but root {} on rank {}", number,
+                    name(communicator), op_of(participant), program_.evaluate(root, rank), rank.index(),
+                    program_.evaluate(root, other), other.index()));
+    return;
+  }
+}
+
+/// Each cell's sequence against that of the first cell of its group.
+void Matcher::compare_collectives(CommunicatorId communicator, std::vector<std::vector<Participant>> const& by_cell) {
+  for (std::size_t i = 0; i < by_cell.size(); ++i) {
+    auto const first_cell = projection_.group(communicator, CellId{i}).front();
+    auto const& first = by_cell[first_cell.index()];
+    auto const& mine = by_cell[i];
+    for (std::size_t k = 0; k < std::min(first.size(), mine.size()); ++k) {
+      auto const& mine_part = std::get<Collective>(*mine[k].part);
+      if (mine_part.root.varies()) expect_one_root(communicator, k, mine[k]);
+      auto const is_constant = !mine_part.root.varies() && !mine_part.elements.varies();
+      if (is_constant && mine_part == std::get<Collective>(*first[k].part)) continue;
+      auto const expected = words(first[k]);
+      auto const found = words(mine[k]);
+      if (found == expected) continue;
+      findings_.push_back(fmt::format("collective #{} on communicator \"{}\": {} issues {}, {}, but {} issues {}, {}",
+                                      k, name(communicator), describe(projection_, first_cell), expected,
+                                      op_of(first[k]), describe(projection_, CellId{i}), found, op_of(mine[k])));
+      break;  // what follows is shifted
+    }
+    if (first.size() != mine.size())
+      findings_.push_back(fmt::format("communicator \"{}\": {} issues {} collectives, but {} issues {}",
+                                      name(communicator), describe(projection_, first_cell), first.size(),
+                                      describe(projection_, CellId{i}), mine.size()));
+  }
+}
+
+void Matcher::compare_messages(CellId from, CellId to, Meetings::Pair const& pair) {
+  auto const ends = fmt::format("from {} to {}", describe(projection_, from), describe(projection_, to));
+  auto const& [sends, receives] = pair;
+  for (std::size_t k = 0; k < std::min(sends.size(), receives.size()); ++k) {
+    auto const& send = std::get<PointToPoint>(*sends[k].part);
+    auto const& receive = std::get<PointToPoint>(*receives[k].part);
+    auto const sent = fmt::format("{} {} on communicator \"{}\"", on(from, send.elements), name_of(send.type),
+                                  name(send.communicator));
+    auto const received = fmt::format("{} {} on communicator \"{}\"", on(to, receive.elements), name_of(receive.type),
+                                      name(receive.communicator));
+    if (sent == received) continue;
+    findings_.push_back(fmt::format("message #{} {}: {} sends {}, but {} receives {}", k, ends, op_of(sends[k]), sent,
+                                    op_of(receives[k]), received));
+    break;
+  }
+  if (sends.size() != receives.size())
+    findings_.push_back(
+        fmt::format("{} messages are sent {}, but {} are received", sends.size(), ends, receives.size()));
+}
+
+}  // namespace
+
+Meetings list_meetings(StepProgram const& program, Projection const& projection) {
+  auto out = Meetings{};
+  out.collectives_of_cell.resize(program.communicators.size());
+  for (auto& cells : out.collectives_of_cell) cells.resize(projection.size());
+  for (std::size_t i = 0; i < projection.size(); ++i) {
+    auto const cell = CellId{i};
+    auto const rank = projection.representative(cell);
+    auto const& role = program.roles[projection.role(cell).index()];
+    for (std::size_t o = 0; o < role.operations.size(); ++o) {
+      auto const* communication = std::get_if<Communication>(&role.operations[o].work);
+      if (communication == nullptr) continue;
+      for (auto const& part : role.parts_of(*communication)) {
+        auto const participant = Participant{cell, OpId{o}, &part};
+        if (auto const* collective = std::get_if<Collective>(&part)) {
+          out.collectives_of_cell[collective->communicator.index()][i].push_back(participant);
+          continue;
+        }
+        auto const& message = std::get<PointToPoint>(part);
+        auto const& axes = program.communicators[message.communicator.index()].axes;
+        auto const place = program.evaluate(message.peer, rank);
+        auto const peer = projection.cell_of(program.mesh.rank_in_group(rank, axes, place));
+        if (message.sends)
+          out.messages[{cell, peer}].sends.push_back(participant);
+        else
+          out.messages[{peer, cell}].receives.push_back(participant);
+      }
+    }
+  }
+  return out;
+}
+
+std::string describe(Projection const& projection, CellId cell) {
+  auto const others = projection.multiplicity(cell) - 1;
+  auto const rank = projection.representative(cell).index();
+  return others == 0 ? fmt::format("rank {}", rank) : fmt::format("rank {} (and {} alike)", rank, others);
+}
+
+std::vector<std::string> find_mismatches(StepProgram const& program) {
+  auto findings = std::vector<std::string>{};
+  auto const projection = Projection{program};
+  auto const meetings = list_meetings(program, projection);
+  auto matcher = Matcher{program, projection, findings};
+  for (std::size_t i = 0; i < program.communicators.size(); ++i)
+    matcher.compare_collectives(CommunicatorId{i}, meetings.collectives_of_cell[i]);
+  for (auto const& [ends, pair] : meetings.messages) matcher.compare_messages(ends.first, ends.second, pair);
+  if (!findings.empty()) return findings;
+  return find_stuck(program, projection, pair_up(program, projection, meetings));
+}
+
+}  // namespace twinstep::program

@@ -1,0 +1,289 @@
+#include "sim/program/operand_checks.hpp"
+
+#include <array>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "sim/program/role_ranks.hpp"
+
+namespace twinstep::program {
+namespace {
+
+/// A RankValue as something that orders.
+using ValueKey = std::pair<std::int64_t, VariationId>;
+ValueKey key(RankValue value) {
+  return {value.base, value.variation};
+}
+
+bool does_read(Access const& access) {
+  return access.mode != AccessMode::kWrite;
+}
+bool does_write(Access const& access) {
+  return access.mode != AccessMode::kRead;
+}
+
+std::size_t operands_of(CommunicationPart const& part) {
+  return std::holds_alternative<Collective>(part) ? 2U : 1U;
+}
+
+class OperandCheck {
+ public:
+  OperandCheck(StepProgram const& program, Role const& role, std::vector<std::string>& defects)
+      : program_{program}, role_{role}, defects_{defects} {}
+
+  void run();
+
+ private:
+  using Operands = std::span<Access const>;
+  void say(std::string const& text) { defects_.push_back(place_of(program_, role_, op_) + text); }
+  Buffer const& buffer(Access const& access) const { return role_.buffers[access.region.buffer.index()]; }
+  std::string_view buffer_name(Access const& access) const { return program_.text(buffer(access).name); }
+  AxisSet axes(RankValue value) const { return axes_of(program_, value); }
+  std::int64_t on(RankId rank, RankValue value) const { return program_.evaluate(value, rank); }
+
+  void check_buffers();
+  void check_region(Access const& access);
+  bool has_operands(Operands operands, std::size_t count);
+  void expect_elements(Access const& access, char const* what, RankValue expected);
+  void check(Gemm const& gemm, Operands operands);
+  void check(Attention const&, Operands) {}
+  void check(Elementwise const& elementwise, Operands operands);
+  void check(Communication const& communication, Operands operands);
+  void check(Copy const& copy, Operands operands);
+  void check(Delay const& delay, Operands operands);
+  void check_part(Collective const& collective, Operands operands);
+  void check_part(PointToPoint const& message, Operands operands);
+  void check_sizes(Collective const& collective, Region const& sent, Region const& received);
+  void check_place(RankValue place, CommunicatorId communicator, char const* what);
+  void check_element_size(DataType type, Access const& access);
+  std::int64_t chunk(std::int64_t elements, std::int64_t count, std::int64_t place) const {
+    return chunk_begin(elements, count, place + 1) - chunk_begin(elements, count, place);
+  }
+
+  StepProgram const& program_;
+  Role const& role_;
+  std::vector<std::string>& defects_;
+  OpId op_;
+  // Layers repeat: what was checked once for the same numbers holds again.
+  std::set<std::array<ValueKey, 3>> regions_inside_;
+  std::set<std::tuple<CollectiveKind, CommunicatorId, ValueKey, ValueKey, ValueKey, ValueKey>> collectives_right_;
+};
+
+void OperandCheck::run() {
+  check_buffers();
+  for (std::size_t i = 0; i < role_.operations.size(); ++i) {
+    op_ = OpId{i};
+    auto const& op = role_.operations[i];
+    auto const operands = role_.accesses_of(op);
+    for (auto const& access : operands) check_region(access);
+    std::visit([&](auto const& work) { check(work, operands); }, op.work);
+  }
+}
+
+void OperandCheck::check_buffers() {
+  for (auto const& buffer : role_.buffers)
+    for_each_rank(program_, role_, axes(buffer.elements), [&](RankId rank) {
+      auto const elements = on(rank, buffer.elements);
+      if (elements >= 0) return true;
+      defects_.push_back(fmt::format("role \"{}\": buffer \"{}\" has {} elements on rank {}", program_.text(role_.name),
+                                     program_.text(buffer.name), elements, rank.index()));
+      return false;
+    });
+}
+
+void OperandCheck::check_region(Access const& access) {
+  auto const& [id, offset, elements] = access.region;
+  auto const size = buffer(access).elements;
+  auto const is_constant = !offset.varies() && !elements.varies() && !size.varies();
+  if (is_constant && offset.base >= 0 && elements.base >= 0 && offset.base + elements.base <= size.base) return;
+  if (!regions_inside_.insert({key(offset), key(elements), key(size)}).second) return;
+  auto const all_axes = axes(offset).united_with(axes(elements)).united_with(axes(size));
+  for_each_rank(program_, role_, all_axes, [&](RankId rank) {
+    auto const first = on(rank, offset);
+    auto const count = on(rank, elements);
+    if (first >= 0 && count >= 0 && first + count <= on(rank, size)) return true;
+    say(fmt::format("touches [{}, {}) of buffer \"{}\", which has {} elements on rank {}", first, first + count,
+                    buffer_name(access), on(rank, size), rank.index()));
+    return false;
+  });
+}
+
+bool OperandCheck::has_operands(Operands operands, std::size_t count) {
+  if (operands.size() == count) return true;
+  say(fmt::format("has {} operands, expected {}", operands.size(), count));
+  return false;
+}
+
+/// The region has `expected` elements on every rank.
+void OperandCheck::expect_elements(Access const& access, char const* what, RankValue expected) {
+  auto const elements = access.region.elements;
+  if (elements == expected) return;
+  for_each_rank(program_, role_, axes(elements).united_with(axes(expected)), [&](RankId rank) {
+    if (on(rank, elements) == on(rank, expected)) return true;
+    say(fmt::format("{} \"{}\" has {} elements on rank {}, expected {}", what, buffer_name(access), on(rank, elements),
+                    rank.index(), on(rank, expected)));
+    return false;
+  });
+}
+
+void OperandCheck::check(Gemm const& gemm, Operands operands) {
+  if (gemm.m < 1 || gemm.n < 1 || gemm.k < 1 || gemm.batch < 1)
+    return say(fmt::format("is a product of size {} x {} x {}, batch {}", gemm.m, gemm.n, gemm.k, gemm.batch));
+  if (!has_operands(operands, 3)) return;
+  expect_elements(operands[0], "A", gemm.batch * gemm.m * gemm.k);
+  expect_elements(operands[1], "B", gemm.batch * gemm.k * gemm.n);
+  expect_elements(operands[2], "C", gemm.batch * gemm.m * gemm.n);
+  if (!does_read(operands[0]) || !does_read(operands[1]) || !does_write(operands[2]))
+    say("reads A and B and writes C, but its operands say otherwise");
+  if (gemm.accumulate && !does_read(operands[2])) say("adds to C, but its operand only writes it");
+}
+
+void OperandCheck::check(Elementwise const& elementwise, Operands operands) {
+  if (elementwise.function == Function::kTransformer) return;
+  static constexpr std::array<std::size_t, kEnumSize<Function>> kOperands{1, 2, 3, 2, 3, 3, 5, 0};
+  auto const expected = kOperands[static_cast<std::size_t>(elementwise.function)];
+  // Parameters that are their own master copy have no fifth operand.
+  auto const has_no_model_copy = elementwise.function == Function::kAdamW && operands.size() == expected - 1;
+  if (!has_no_model_copy && !has_operands(operands, expected)) return;
+  for (auto const& access : operands) expect_elements(access, "operand", elementwise.elements);
+  auto const is_adamw = elementwise.function == Function::kAdamW;
+  if (!does_write(is_adamw ? operands.front() : operands.back())) say("does not write its result");
+}
+
+void OperandCheck::check(Copy const& copy, Operands operands) {
+  if (!has_operands(operands, 2)) return;
+  using enum MemorySpace;
+  static constexpr std::array<std::pair<MemorySpace, MemorySpace>, kEnumSize<CopyDirection>> kSpaces{
+      {{kDevice, kDevice}, {kHost, kDevice}, {kDevice, kHost}, {kHost, kNvme}, {kNvme, kHost}}};
+  auto const [from, to] = kSpaces[static_cast<std::size_t>(copy.direction)];
+  if (buffer(operands[0]).space != from || buffer(operands[1]).space != to)
+    say(fmt::format("copies {}, but from buffer \"{}\" in {} memory to buffer \"{}\" in {} memory",
+                    name_of(copy.direction), buffer_name(operands[0]), name_of(buffer(operands[0]).space),
+                    buffer_name(operands[1]), name_of(buffer(operands[1]).space)));
+  if (!does_read(operands[0]) || !does_write(operands[1])) say("reads its first operand and writes its second");
+  for (auto const& access : operands)
+    for_each_rank(program_, role_, axes(copy.bytes).united_with(axes(access.region.elements)), [&](RankId rank) {
+      auto const bytes = (size_of(buffer(access).type) * on(rank, access.region.elements)).count();
+      if (bytes == on(rank, copy.bytes)) return true;
+      say(fmt::format("copies {} bytes, but \"{}\" has {} on rank {}", on(rank, copy.bytes), buffer_name(access), bytes,
+                      rank.index()));
+      return false;
+    });
+}
+
+void OperandCheck::check(Delay const& delay, Operands) {
+  if (delay.duration < Duration{}) say(fmt::format("lasts {} ps", delay.duration.count()));
+}
+
+void OperandCheck::check(Communication const& communication, Operands operands) {
+  auto const parts = role_.parts_of(communication);
+  auto expected = std::size_t{0};
+  for (auto const& part : parts) expected += operands_of(part);
+  if (!has_operands(operands, expected)) return;
+  for (auto const& part : parts) {
+    auto const count = operands_of(part);
+    std::visit([&](auto const& p) { check_part(p, operands.first(count)); }, part);
+    operands = operands.subspan(count);
+  }
+}
+
+void OperandCheck::check_element_size(DataType type, Access const& access) {
+  if (size_of(type) != size_of(buffer(access).type))
+    say(fmt::format("moves {}, but buffer \"{}\" holds {}", name_of(type), buffer_name(access),
+                    name_of(buffer(access).type)));
+}
+
+void OperandCheck::check_place(RankValue place, CommunicatorId communicator, char const* what) {
+  auto const& group = program_.communicators[communicator.index()];
+  auto const size = program_.mesh.size(group.axes);
+  for_each_rank(program_, role_, axes(place), [&](RankId rank) {
+    auto const value = on(rank, place);
+    if (value >= 0 && value < size) return true;
+    say(fmt::format("{} {} on rank {} lies outside communicator \"{}\" of {} ranks", what, value, rank.index(),
+                    program_.text(group.name), size));
+    return false;
+  });
+}
+
+void OperandCheck::check_part(PointToPoint const& message, Operands operands) {
+  check_place(message.peer, message.communicator, "peer");
+  check_element_size(message.type, operands[0]);
+  expect_elements(operands[0], message.sends ? "sent region" : "received region", message.elements);
+  if (message.sends ? !does_read(operands[0]) : !does_write(operands[0]))
+    say(message.sends ? "sends a region that it does not read" : "receives a region that it does not write");
+}
+
+void OperandCheck::check_part(Collective const& collective, Operands operands) {
+  check_place(collective.root, collective.communicator, "root");
+  for (auto const& access : operands) check_element_size(collective.type, access);
+  if (!does_read(operands[0]) || !does_write(operands[1])) say("reads what it sends and writes what it receives");
+  check_sizes(collective, operands[0].region, operands[1].region);
+}
+
+/// The sizes that the two sides of a collective have on one rank.
+struct Sides {
+  std::int64_t sent = 0;
+  std::int64_t received = 0;
+  bool sent_may_be_nothing = false;  ///< this rank does not send in a rooted collective
+  bool received_may_be_nothing = false;
+};
+
+Sides sides_of(CollectiveKind kind, std::int64_t whole, std::int64_t chunk, bool is_root) {
+  switch (kind) {
+    case CollectiveKind::kAllReduce:
+    case CollectiveKind::kAllToAll: return {whole, whole};
+    case CollectiveKind::kAllGather: return {chunk, whole};
+    case CollectiveKind::kReduceScatter: return {whole, chunk};
+    case CollectiveKind::kBroadcast: return {whole, whole, !is_root, false};
+    case CollectiveKind::kReduce: return {whole, whole, false, !is_root};
+    case CollectiveKind::kGather: return {chunk, whole, false, !is_root};
+    case CollectiveKind::kScatter: return {whole, chunk, !is_root, false};
+  }
+  return {};
+}
+
+void OperandCheck::check_sizes(Collective const& collective, Region const& sent, Region const& received) {
+  auto const& [kind, reduction, type, communicator, elements, root] = collective;
+  if (!collectives_right_
+           .insert({kind, communicator, key(elements), key(root), key(sent.elements), key(received.elements)})
+           .second)
+    return;
+  auto const group_axes = program_.communicators[communicator.index()].axes;
+  auto const count = program_.mesh.size(group_axes);
+  auto all_axes =
+      axes(elements).united_with(axes(root)).united_with(axes(sent.elements)).united_with(axes(received.elements));
+  auto const has_root = kind != CollectiveKind::kAllReduce && kind != CollectiveKind::kAllGather &&
+                        kind != CollectiveKind::kReduceScatter && kind != CollectiveKind::kAllToAll;
+  auto const is_even = !elements.varies() && elements.base % count == 0;
+  if (has_root || !is_even) all_axes = all_axes.united_with(group_axes);
+  for_each_rank(program_, role_, all_axes, [&](RankId rank) {
+    auto const whole = on(rank, elements);
+    auto const place = program_.mesh.index_in_group(rank, group_axes);
+    auto sides = sides_of(kind, whole, chunk(whole, count, place), place == on(rank, root));
+    if (kind == CollectiveKind::kAllToAll && !is_even) {
+      sides.received = 0;  // one chunk from every rank, each cut from what that rank sends
+      for (std::int64_t from = 0; from < count; ++from)
+        sides.received += chunk(on(program_.mesh.rank_in_group(rank, group_axes, from), elements), count, place);
+    }
+    auto const sends = on(rank, sent.elements);
+    auto const receives = on(rank, received.elements);
+    auto const is_sent_right = sends == sides.sent || (sides.sent_may_be_nothing && sends == 0);
+    auto const is_received_right = receives == sides.received || (sides.received_may_be_nothing && receives == 0);
+    if (is_sent_right && is_received_right) return true;
+    say(fmt::format("{} of {} elements over {} ranks {} {} elements on rank {} (place {}), expected {}", name_of(kind),
+                    whole, count, is_sent_right ? "receives" : "sends", is_sent_right ? receives : sends, rank.index(),
+                    place, is_sent_right ? sides.received : sides.sent));
+    return false;
+  });
+}
+
+}  // namespace
+
+void find_operand_defects(StepProgram const& program, Role const& role, std::vector<std::string>& defects) {
+  OperandCheck{program, role, defects}.run();
+}
+
+}  // namespace twinstep::program

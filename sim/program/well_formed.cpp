@@ -1,0 +1,207 @@
+#include "sim/program/well_formed.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "sim/program/operand_checks.hpp"
+#include "sim/program/role_ranks.hpp"
+
+namespace twinstep::program {
+namespace {
+
+/// Checks that ids name something, with the words for saying that one does not.
+class IdCheck {
+ public:
+  IdCheck(StepProgram const& program, std::vector<std::string>& defects) : program_{program}, defects_{defects} {}
+
+  void run();
+
+ private:
+  void say(std::string text) { defects_.push_back(std::move(text)); }
+  bool name_is_missing(NameId name) const { return !name.exists() || name.index() >= program_.names.size(); }
+  template <class IdType, class Table>
+  void expect(IdType id, Table const& table, std::string const& place, char const* what);
+  void check(RankValue value, std::string const& place) {
+    if (value.varies()) expect(value.variation, program_.variations, place, "variation");
+  }
+  void check_variation(std::size_t index);
+  void check_role(Role const& role);
+  void check_operation(Role const& role, OpId id);
+  void check_operands(Role const& role, Operation const& op, std::string const& place);
+  void check_work(Role const& role, Operation const& op, std::string const& place);
+
+  StepProgram const& program_;
+  std::vector<std::string>& defects_;
+};
+
+bool lies_inside(IndexRange range, std::size_t size) {
+  return std::size_t{range.first} + range.count <= size;
+}
+
+template <class IdType, class Table>
+void IdCheck::expect(IdType id, Table const& table, std::string const& place, char const* what) {
+  if (!id.exists())
+    say(fmt::format("{}names no {}", place, what));
+  else if (id.index() >= table.size())
+    say(fmt::format("{}names {} {}, but there are {}", place, what, id.index(), table.size()));
+}
+
+void IdCheck::run() {
+  for (std::size_t i = 0; i < program_.variations.size(); ++i) check_variation(i);
+  for (std::size_t i = 0; i < program_.communicators.size(); ++i)
+    if (name_is_missing(program_.communicators[i].name)) say(fmt::format("communicator {} has no name", i));
+  for (auto const& role : program_.roles) check_role(role);
+}
+
+void IdCheck::check_variation(std::size_t index) {
+  auto const& [axes, stride, table] = program_.variations[index];
+  auto const places = program_.mesh.size(axes);
+  if (!table.empty() && std::ssize(table) != places)
+    say(fmt::format("variation {} has a table of {} entries for {} places", index, table.size(), places));
+}
+
+void IdCheck::check_role(Role const& role) {
+  auto const label = name_is_missing(role.name) ? std::string{"a role without a name"}
+                                                : fmt::format("role \"{}\"", program_.text(role.name));
+  if (name_is_missing(role.name)) return say(label);
+  auto seen = AxisSet{};
+  for (auto const& at : role.where) {
+    if (at.coordinate < 0 || at.coordinate >= program_.mesh.size(at.axis))
+      say(fmt::format("{}: stands at {} {}, but that axis has {} places", label, name_of(at.axis), at.coordinate,
+                      program_.mesh.size(at.axis)));
+    if (seen.contains(at.axis)) say(fmt::format("{}: names its place along {} twice", label, name_of(at.axis)));
+    seen.insert(at.axis);
+  }
+  for (std::size_t i = 0; i < role.streams.size(); ++i)
+    if (name_is_missing(role.streams[i].name)) say(fmt::format("{}: stream {} has no name", label, i));
+  for (std::size_t i = 0; i < role.buffers.size(); ++i) {
+    auto const& buffer = role.buffers[i];
+    if (name_is_missing(buffer.name)) say(fmt::format("{}: buffer {} has no name", label, i));
+    if (buffer.scope.exists() && name_is_missing(buffer.scope))
+      say(fmt::format("{}: buffer {} has a scope that is no text", label, i));
+    check(buffer.elements, fmt::format("{}, buffer {}: ", label, i));
+  }
+  for (std::size_t i = 0; i < role.operations.size(); ++i) check_operation(role, OpId{i});
+}
+
+void IdCheck::check_operation(Role const& role, OpId id) {
+  auto const& op = role.operations[id.index()];
+  if (name_is_missing(op.name) || (op.scope.exists() && name_is_missing(op.scope)))
+    return say(fmt::format("role \"{}\": op {} has no name", program_.text(role.name), id.index()));
+  auto const place = place_of(program_, role, id);
+  if (op.stream.exists()) expect(op.stream, role.streams, place, "stream");
+  if (!lies_inside(op.waits, role.waits.size()))
+    say(place + "its waits run past the role's list of waits");
+  else
+    for (auto const wait : role.waits_of(op))
+      if (!wait.exists() || wait.index() >= id.index())
+        say(fmt::format("{}waits for op {}, which is not issued before it", place,
+                        wait.exists() ? std::to_string(wait.index()) : "none"));
+  if (!lies_inside(op.accesses, role.accesses.size()))
+    say(place + "its operands run past the role's list of accesses");
+  else
+    check_operands(role, op, place);
+  check_work(role, op, place);
+}
+
+void IdCheck::check_operands(Role const& role, Operation const& op, std::string const& place) {
+  for (auto const& access : role.accesses_of(op)) {
+    expect(access.region.buffer, role.buffers, place, "buffer");
+    check(access.region.offset, place);
+    check(access.region.elements, place);
+  }
+}
+
+void IdCheck::check_work(Role const& role, Operation const& op, std::string const& place) {
+  if (op.is_on_host() && !std::holds_alternative<Delay>(op.work)) say(place + "has no stream, but is not host work");
+  if (auto const* elementwise = std::get_if<Elementwise>(&op.work)) check(elementwise->elements, place);
+  if (auto const* copy = std::get_if<Copy>(&op.work)) check(copy->bytes, place);
+  auto const* communication = std::get_if<Communication>(&op.work);
+  if (communication == nullptr) return;
+  if (!lies_inside(communication->parts, role.parts.size())) return say(place + "its parts run past the role's list");
+  if (communication->parts.count == 0) say(place + "is a communication without parts");
+  for (auto const& part : role.parts_of(*communication)) {
+    std::visit(
+        [&](auto const& p) {
+          expect(p.communicator, program_.communicators, place, "communicator");
+          check(p.elements, place);
+        },
+        part);
+    if (auto const* collective = std::get_if<Collective>(&part)) check(collective->root, place);
+    if (auto const* message = std::get_if<PointToPoint>(&part)) check(message->peer, place);
+  }
+}
+
+/// Every rank plays exactly one role. Only the axes that roles name need to be walked.
+void find_cover_defects(StepProgram const& program, std::vector<std::string>& defects) {
+  auto named = AxisSet{};
+  for (auto const& role : program.roles)
+    for (auto const& at : role.where) named.insert(at.axis);
+  for (std::int64_t i = 0; i < program.mesh.size(named); ++i) {
+    auto const rank = program.mesh.rank_in_group(RankId{0}, named, i);
+    auto players = std::vector<Role const*>{};
+    for (auto const& role : program.roles)
+      if (std::ranges::all_of(
+              role.where, [&](AxisCoordinate at) { return program.mesh.coordinate(rank, at.axis) == at.coordinate; }))
+        players.push_back(&role);
+    if (players.empty()) defects.push_back(fmt::format("rank {} plays no role", rank.index()));
+    if (players.size() > 1)
+      defects.push_back(fmt::format("rank {} plays {} roles, \"{}\" and \"{}\" among them", rank.index(),
+                                    players.size(), program.text(players[0]->name), program.text(players[1]->name)));
+  }
+}
+
+/// Nothing reads what was never written; first and last use are those of the operations.
+void find_lifetime_defects(StepProgram const& program, Role const& role, std::vector<std::string>& defects) {
+  struct Use {
+    bool is_written = false;
+    OpId first;
+    OpId last;
+  };
+  auto uses = std::vector<Use>(role.buffers.size());
+  for (std::size_t i = 0; i < role.operations.size(); ++i) {
+    auto const accesses = role.accesses_of(role.operations[i]);
+    for (auto const& [region, mode] : accesses) {
+      auto& use = uses[region.buffer.index()];
+      if (!use.first.exists()) use.first = OpId{i};
+      use.last = OpId{i};
+      auto const& buffer = role.buffers[region.buffer.index()];
+      auto const is_nothing = region.elements == RankValue{0};
+      if (mode == AccessMode::kWrite || is_nothing || use.is_written || buffer.is_persistent) continue;
+      defects.push_back(fmt::format("{}reads buffer \"{}\" before anything wrote it", place_of(program, role, OpId{i}),
+                                    program.text(buffer.name)));
+      use.is_written = true;  // said once
+    }
+    for (auto const& [region, mode] : accesses)
+      if (mode != AccessMode::kRead) uses[region.buffer.index()].is_written = true;
+  }
+  for (std::size_t i = 0; i < uses.size(); ++i)
+    if (role.buffers[i].first_use != uses[i].first || role.buffers[i].last_use != uses[i].last)
+      defects.push_back(
+          fmt::format("role \"{}\": buffer \"{}\" says another first or last use than its operations have",
+                      program.text(role.name), program.text(role.buffers[i].name)));
+}
+
+}  // namespace
+
+std::string place_of(StepProgram const& program, Role const& role, OpId op) {
+  return fmt::format("role \"{}\", {} (op {}): ", program.text(role.name),
+                     program.describe(role.operations[op.index()]), op.index());
+}
+
+std::vector<std::string> find_defects(StepProgram const& program) {
+  auto defects = std::vector<std::string>{};
+  IdCheck{program, defects}.run();
+  if (!defects.empty()) return defects;
+  find_cover_defects(program, defects);
+  if (!defects.empty()) return defects;
+  for (auto const& role : program.roles) {
+    find_operand_defects(program, role, defects);
+    find_lifetime_defects(program, role, defects);
+  }
+  return defects;
+}
+
+}  // namespace twinstep::program
