@@ -21,12 +21,14 @@ namespace twinstep::io {
 struct Source {
   std::string name;  ///< file name, or "--set cluster.nodes=16"
   std::string text;
+  bool has_lines = true;  ///< messages give line and column; false for one-line texts such as a --set
 };
 
 /// One JSON value with its place. Accessors check the type and throw InputError with
 /// "file:line:column: /path: found …, expected …; way out".
 ///
-/// A node is cheap to copy (it shares its document) and stays valid after the document's variable is gone.
+/// A node is cheap to copy (it shares its document) and stays valid after the document's variable is gone. Texts that
+/// it returns as string_view live as long as any node of the document.
 class Node {
  public:
   enum class Type : std::uint8_t { kNull, kBoolean, kNumber, kString, kArray, kObject };
@@ -36,8 +38,8 @@ class Node {
 
   // Objects.
   [[nodiscard]] bool has(std::string_view key) const;
-  [[nodiscard]] Node at(std::string_view key) const;                  ///< missing: InputError
-  [[nodiscard]] std::optional<Node> find(std::string_view key) const; ///< missing or null: nothing
+  [[nodiscard]] Node at(std::string_view key) const;                   ///< missing: InputError
+  [[nodiscard]] std::optional<Node> find(std::string_view key) const;  ///< missing or null: nothing
   [[nodiscard]] std::vector<std::pair<std::string_view, Node>> members() const;
   /// Throws for a key that is not in `known`, naming the nearest known one. "$schema" and "comment" always pass.
   void allow_only(std::initializer_list<std::string_view> known) const;
@@ -48,16 +50,16 @@ class Node {
   // Scalars.
   [[nodiscard]] std::string_view string() const;
   [[nodiscard]] bool boolean() const;
-  [[nodiscard]] double number() const;                 ///< finite
-  [[nodiscard]] std::int64_t integer() const;          ///< a number without a fraction
+  [[nodiscard]] double number() const;         ///< finite
+  [[nodiscard]] std::int64_t integer() const;  ///< a number without a fraction
   [[nodiscard]] std::int64_t integer_from(std::int64_t least) const;
 
   // Quantities: strings with units, such as "450 GB/s", "400 Gb/s", "1.9 us", "80 GB", "80 GiB", "989 TFLOP/s".
   // A bare number, an unknown unit, a unit of another dimension, a negative value and NaN are errors.
   [[nodiscard]] Bytes bytes() const;
   [[nodiscard]] Duration duration() const;
-  [[nodiscard]] BytesPerSecond bandwidth() const;      ///< above zero
-  [[nodiscard]] FlopsPerSecond flop_rate() const;      ///< above zero
+  [[nodiscard]] BytesPerSecond bandwidth() const;  ///< above zero
+  [[nodiscard]] FlopsPerSecond flop_rate() const;  ///< above zero
 
   /// A word of an enumeration, in the spelling of its EnumNames.
   template <class Enum>
@@ -66,20 +68,30 @@ class Node {
     fail_word(all_names<Enum>());
   }
 
-  /// "/nodes/0/links/3"
+  /// "/nodes/0/links/3"; "" for the document itself.
   [[nodiscard]] std::string path() const;
-  /// Throws InputError: "place: path: <found>; <way out>". Both are parts of one sentence.
+  /// The text that this value was written in; after `merge` and `with_setting` a document has several.
+  [[nodiscard]] Source const& source() const;
+  /// Throws InputError: "place: path: <found>; <way out>". Both are parts of one sentence; the way out may be empty.
   [[noreturn]] void fail(std::string_view found, std::string_view way_out) const;
 
   struct Value;
-  explicit Node(std::shared_ptr<Value const> value) : value_{std::move(value)} {}
+  struct Step;
+  /// `value` at the end of the path `step` (none: the document itself).
+  explicit Node(std::shared_ptr<Value const> value, std::shared_ptr<Step const> step = nullptr)
+      : value_{std::move(value)}, step_{std::move(step)} {}
   [[nodiscard]] Value const& value() const { return *value_; }
+  [[nodiscard]] std::shared_ptr<Value const> const& shared_value() const { return value_; }
+  [[nodiscard]] std::shared_ptr<Step const> const& step() const { return step_; }
 
  private:
   [[noreturn]] void fail_word(std::vector<std::string_view> const& known) const;
   [[noreturn]] void fail_type(std::string_view expected) const;
+  [[noreturn]] void fail_quantity(std::string_view problem) const;
+  [[nodiscard]] std::string_view quantity_text(std::string_view expected) const;
 
   std::shared_ptr<Value const> value_;
+  std::shared_ptr<Step const> step_;
 };
 
 /// Parses a JSON text. Throws InputError for anything that is not one JSON document, for a duplicate key, and for
@@ -89,12 +101,24 @@ class Node {
 /// Reads and parses a file. Throws InputError if it cannot be read.
 [[nodiscard]] Node parse_file(std::string const& path);
 
-/// `base` with the members of `patch` in place of its own, objects merged member by member. Every value keeps the
-/// place where it was written.
+/// A document that is one string, as if `name` had been written in a file called `source_name`.
+[[nodiscard]] Node string_node(std::string text, std::string source_name);
+
+/// `base` with the members of `patch` in place of its own, objects merged member by member. An object whose keys are
+/// all indices ("0", "1", …) is merged into an array element by element. Every value keeps the place where it was
+/// written.
 [[nodiscard]] Node merge(Node const& base, Node const& patch);
 
-/// `base` with the value at a dotted path replaced: "cluster.nodes" = 16. The value is read as JSON, and as a string
-/// if it is not JSON. Missing objects on the way are made; array elements are named by their index.
+/// `base` with the value at a dotted path replaced: "cluster.nodes=16". The value is read as JSON, and as a string
+/// if it is not JSON. Missing objects on the way are made; array elements are named by their index; a string on the
+/// way ("cluster": "dgx") becomes {"profile": "dgx"}, which means the same.
 [[nodiscard]] Node with_setting(Node const& base, std::string_view setting);
+
+/// The object `base` with its member `key` set to `member`, and without it.
+[[nodiscard]] Node with_member(Node const& base, std::string_view key, Node const& member);
+[[nodiscard]] Node without_member(Node const& base, std::string_view key);
+
+/// `text` as a JSON string with its quotes.
+[[nodiscard]] std::string json_string(std::string_view text);
 
 }  // namespace twinstep::io
