@@ -1,19 +1,17 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
 #include "sim/collectives/layout.hpp"
+#include "sim/collectives/schedule.hpp"
 #include "sim/hardware/cluster.hpp"
 #include "sim/program/kinds.hpp"
 #include "sim/topology/topology.hpp"
 
 namespace twinstep::collectives {
-
-enum class Algorithm : std::uint8_t { kRing, kTree, kDirect };
 
 /// Bytes that the busiest instance of a resource carries.
 struct Load {
@@ -40,19 +38,20 @@ struct Folded {
 /// Time of a folded communication alone on the network.
 [[nodiscard]] Duration time_alone(Folded const& folded, topology::Topology const& topology);
 
-/// Folds one collective. `size` is its large side (see program::Collective). Without `forced` the faster algorithm
-/// for this size is chosen. One rank costs nothing: no phases.
+/// Folds one collective. `size` is its large side (see program::Collective). Without `forced` all_reduce, broadcast
+/// and reduce take the faster of ring and tree at this size; all_gather and reduce_scatter take the ring; all_to_all,
+/// gather and scatter send directly. One rank, or no bytes, costs nothing: no phases.
+///
+/// All groups of the communicator run at the same time: `Layout::groups_per_node` says how many of them share what
+/// the GPUs of a node share. Loads are divided by LinkCost::efficiency, so that resources keep their stated rates.
+/// Throws InputError if the forced algorithm cannot do the collective. Cost O(GPUs of a node), whatever the ranks;
+/// O(its square) for direct messages.
 [[nodiscard]] Folded fold(program::CollectiveKind kind, Bytes size, Layout const& layout,
                           hardware::Cluster const& cluster, topology::Topology const& topology,
                           std::optional<Algorithm> forced = {});
 
-/// Folds one message between two ranks.
+/// Folds one message between two ranks. A message to itself costs nothing: no phases.
 [[nodiscard]] Folded fold_message(Bytes size, RankId from, RankId to, hardware::Cluster const& cluster,
                                   topology::Topology const& topology);
 
 }  // namespace twinstep::collectives
-
-template <>
-struct twinstep::EnumNames<twinstep::collectives::Algorithm> {
-  static constexpr std::array<std::string_view, 3> values{"ring", "tree", "direct"};
-};

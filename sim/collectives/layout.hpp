@@ -18,12 +18,12 @@ struct NodeRun {
 /// Ranks are placed in order: rank r is GPU r mod G of node r / G, where G is the GPUs of a node.
 struct Layout {
   std::int64_t ranks = 1;
-  std::vector<NodeRun> runs;           ///< in the order of the group
+  std::vector<NodeRun> runs;  ///< in the order of the group
   std::int64_t first_node = 0;
-  std::int64_t node_stride = 1;        ///< from one node of the group to the next
-  std::int64_t first_gpu = 0;          ///< local index of the group's first rank in a node
-  std::int64_t gpu_stride = 1;         ///< between neighbours inside a node
-  std::int64_t groups_per_node = 1;    ///< groups of the same communicator that use one node at once, this one included
+  std::int64_t node_stride = 1;      ///< from one node of the group to the next
+  std::int64_t first_gpu = 0;        ///< local index of the group's first rank in a node
+  std::int64_t gpu_stride = 1;       ///< between neighbours inside a node
+  std::int64_t groups_per_node = 1;  ///< groups of the same communicator that use one node at once, this one included
   bool operator==(Layout const&) const = default;
 
   [[nodiscard]] std::int64_t nodes() const;

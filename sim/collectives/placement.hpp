@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/collectives/layout.hpp"
+#include "sim/hardware/cluster.hpp"
+#include "sim/topology/topology.hpp"
+
+namespace twinstep::collectives {
+
+/// The facts about a layout that the costs of algorithms are written in.
+///
+/// Two simplifications: groups that lie interleaved on nodes (node_stride > 1) fill the nodes between, and groups of
+/// one communicator do not straddle a switch group that another one also straddles.
+class Placement {
+ public:
+  Placement(Layout const& layout, hardware::Cluster const& cluster, topology::Topology const& topology);
+
+  std::int64_t ranks = 1;           ///< n
+  std::int64_t nodes = 1;           ///< N
+  std::int64_t ranks_per_node = 1;  ///< p, on the fullest node
+  bool is_rail_optimised = false;
+
+  /// The GPU of the i-th rank of a node that holds `held` ranks.
+  [[nodiscard]] std::int64_t gpu(std::int64_t i, std::int64_t held) const;
+  /// The different numbers of ranks that its nodes hold.
+  [[nodiscard]] std::vector<std::int64_t> const& ranks_held() const { return ranks_held_; }
+  /// NICs that one group uses on a node that holds `held` ranks.
+  [[nodiscard]] std::int64_t nics(std::int64_t held) const;
+  /// Ordered pairs of different ranks of the group that share a node.
+  [[nodiscard]] std::int64_t pairs_in_nodes() const;
+  /// How many groups of the communicator have a GPU among `gpus` neighbouring ones.
+  [[nodiscard]] std::int64_t groups_among(std::int64_t gpus) const;
+  [[nodiscard]] std::int64_t groups_per_node() const { return layout_->groups_per_node; }
+
+  /// Switch groups of tier `level` that the group reaches into; nodes of the group in the fullest of them; and how
+  /// many groups of the communicator share one, counted in groups of nodes.
+  [[nodiscard]] std::int64_t switch_groups(std::size_t level) const;
+  [[nodiscard]] std::int64_t nodes_per_switch_group(std::size_t level) const;
+  [[nodiscard]] std::int64_t interleaved(std::size_t level) const;
+  /// Whether tier `level` has uplinks and the group needs them to reach all its nodes.
+  [[nodiscard]] bool leaves(std::size_t level) const;
+  /// The tier at which the farthest nodes of the group meet, and those that are `apart` places apart.
+  [[nodiscard]] std::size_t farthest_meeting() const;
+  [[nodiscard]] std::size_t meeting(std::int64_t apart) const;
+
+ private:
+  Layout const* layout_;
+  topology::Topology const* topology_;
+  std::int64_t gpus_per_node_;
+  std::vector<std::int64_t> nodes_below_;  // by level - 1
+  std::vector<std::int64_t> ranks_held_;
+};
+
+}  // namespace twinstep::collectives

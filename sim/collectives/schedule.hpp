@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "sim/base/enum_names.hpp"
+#include "sim/program/kinds.hpp"
+
+namespace twinstep::collectives {
+
+enum class Algorithm : std::uint8_t { kRing, kTree, kDirect };
+
+/// One message of a schedule: a run of chunks from one rank's buffer into another's.
+struct Message {
+  std::int64_t to = 0;           ///< the rank that receives it
+  std::int64_t first_chunk = 0;  ///< in the sender's buffer
+  std::int64_t chunk_count = 1;
+  bool is_reduced = false;  ///< the receiver adds it to what it has; otherwise it overwrites
+  bool operator==(Message const&) const = default;
+};
+
+/// What every rank sends in every step of a collective, as functions: nothing is stored, so a schedule of 131,072
+/// ranks is as small as one of two.
+///
+/// Each rank works in one buffer of the collective's large side, cut into `chunks` equal parts (chunk_begin), and a
+/// message lands in the chunks that it was taken from. Where `chunks == ranks`, chunk r is the one that rank r
+/// contributes to all_gather and gather, and keeps of reduce_scatter and scatter. all_to_all is the exception: it
+/// sends chunk d of one buffer to rank d, which stores it at the sender's place of another.
+///
+/// All messages of a step are sent at once, from what the buffers held before the step.
+struct Schedule {
+  program::CollectiveKind kind{};
+  std::int64_t ranks = 1;
+  std::int64_t root = 0;
+  std::int64_t ranks_per_node = 1;  ///< neighbours that a tree joins by a chain
+  std::int64_t chunks = 1;
+  std::int64_t steps = 0;
+  std::int64_t lanes = 1;  ///< messages that one rank may send in one step
+
+  using Successor = std::optional<Message> (*)(Schedule const&, std::int64_t rank, std::int64_t step,
+                                               std::int64_t lane);
+  Successor successor = nullptr;
+
+  /// What `rank` sends in `step` on `lane`, if anything. Cost at most O(log ranks).
+  [[nodiscard]] std::optional<Message> message(std::int64_t rank, std::int64_t step, std::int64_t lane) const {
+    return successor(*this, rank, step, lane);
+  }
+};
+
+/// Whether `algorithm` can do `kind`: a ring does all but all_to_all, gather and scatter; a tree does all_reduce,
+/// broadcast and reduce; direct messages do everything.
+[[nodiscard]] bool is_available(program::CollectiveKind kind, Algorithm algorithm);
+
+/// Throws InputError, with the algorithms that can, if `algorithm` cannot do `kind`.
+void require_available(program::CollectiveKind kind, Algorithm algorithm);
+
+/// The schedule of one collective. `ranks_per_node` shapes the all_reduce tree and nothing else. One rank sends
+/// nothing: no steps. Throws InputError if the algorithm cannot do the collective.
+[[nodiscard]] Schedule schedule_of(program::CollectiveKind kind, Algorithm algorithm, std::int64_t ranks,
+                                   std::int64_t root = 0, std::int64_t ranks_per_node = 1);
+
+}  // namespace twinstep::collectives
+
+template <>
+struct twinstep::EnumNames<twinstep::collectives::Algorithm> {
+  static constexpr std::array<std::string_view, 3> values{"ring", "tree", "direct"};
+};

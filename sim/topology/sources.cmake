@@ -1,0 +1,7 @@
+find_package(Boost REQUIRED)
+
+twinstep_library(sim_topology
+  SOURCES topology/drawing.cpp topology/routing.cpp topology/topology.cpp
+  HEADERS topology/drawing.hpp topology/routing.hpp topology/topology.hpp
+  DEPENDS sim_base sim_hardware
+  PRIVATE Boost::headers)
