@@ -1,12 +1,13 @@
 set(sim_io_sources
-  io/document.cpp io/document_edit.cpp io/document_parse.cpp io/quantity.cpp)
+  io/document.cpp io/document_edit.cpp io/document_parse.cpp io/program_json.cpp io/program_writer.cpp io/quantity.cpp
+  io/timeline_json.cpp io/timeline_writer.cpp)
 set(sim_io_headers
-  io/document.hpp io/document_value.hpp io/quantity.hpp)
+  io/document.hpp io/document_value.hpp io/program_json.hpp io/quantity.hpp io/timeline_json.hpp)
 
 twinstep_library(sim_io
   SOURCES ${sim_io_sources}
   HEADERS ${sim_io_headers}
-  DEPENDS sim_base
+  DEPENDS sim_base sim_program sim_timeline
   PRIVATE nlohmann_json::nlohmann_json)
 
 # valijson takes 18 s to compile, so it stands alone.

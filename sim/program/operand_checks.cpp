@@ -132,6 +132,9 @@ void OperandCheck::expect_elements(Access const& access, char const* what, RankV
 void OperandCheck::check(Gemm const& gemm, Operands operands) {
   if (gemm.m < 1 || gemm.n < 1 || gemm.k < 1 || gemm.batch < 1)
     return say(fmt::format("is a product of size {} x {} x {}, batch {}", gemm.m, gemm.n, gemm.k, gemm.batch));
+  auto const volume = flops_of(gemm).count();
+  if (constexpr double kMost = 0x1p62; volume > kMost)
+    return say(fmt::format("is a product of {} operations, which is more than one kernel can do", volume));
   if (!has_operands(operands, 3)) return;
   expect_elements(operands[0], "A", gemm.batch * gemm.m * gemm.k);
   expect_elements(operands[1], "B", gemm.batch * gemm.k * gemm.n);

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/program/lifetimes.hpp"
 #include "sim/program/operand_checks.hpp"
 #include "sim/program/role_ranks.hpp"
 
@@ -153,35 +154,30 @@ void find_cover_defects(StepProgram const& program, std::vector<std::string>& de
   }
 }
 
-/// Nothing reads what was never written; first and last use are those of the operations.
+/// Nothing reads what was never written; lifetimes are those that the operations give.
 void find_lifetime_defects(StepProgram const& program, Role const& role, std::vector<std::string>& defects) {
-  struct Use {
-    bool is_written = false;
-    OpId first;
-    OpId last;
-  };
-  auto uses = std::vector<Use>(role.buffers.size());
+  auto is_written = std::vector<bool>(role.buffers.size());
   for (std::size_t i = 0; i < role.operations.size(); ++i) {
     auto const accesses = role.accesses_of(role.operations[i]);
     for (auto const& [region, mode] : accesses) {
-      auto& use = uses[region.buffer.index()];
-      if (!use.first.exists()) use.first = OpId{i};
-      use.last = OpId{i};
       auto const& buffer = role.buffers[region.buffer.index()];
       auto const is_nothing = region.elements == RankValue{0};
-      if (mode == AccessMode::kWrite || is_nothing || use.is_written || buffer.is_persistent) continue;
+      if (mode == AccessMode::kWrite || is_nothing || is_written[region.buffer.index()] || buffer.is_persistent)
+        continue;
       defects.push_back(fmt::format("{}reads buffer \"{}\" before anything wrote it", place_of(program, role, OpId{i}),
                                     program.text(buffer.name)));
-      use.is_written = true;  // said once
+      is_written[region.buffer.index()] = true;  // said once
     }
     for (auto const& [region, mode] : accesses)
-      if (mode != AccessMode::kRead) uses[region.buffer.index()].is_written = true;
+      if (mode != AccessMode::kRead) is_written[region.buffer.index()] = true;
   }
-  for (std::size_t i = 0; i < uses.size(); ++i)
-    if (role.buffers[i].first_use != uses[i].first || role.buffers[i].last_use != uses[i].last)
-      defects.push_back(
-          fmt::format("role \"{}\": buffer \"{}\" says another first or last use than its operations have",
-                      program.text(role.name), program.text(role.buffers[i].name)));
+  auto const lifetimes = lifetimes_of(role);
+  for (std::size_t i = 0; i < lifetimes.size(); ++i) {
+    auto const& buffer = role.buffers[i];
+    if (lifetimes[i] != Lifetime{buffer.first_use, buffer.last_use, buffer.crosses_streams})
+      defects.push_back(fmt::format("role \"{}\": buffer \"{}\" says another lifetime than its operations have",
+                                    program.text(role.name), program.text(buffer.name)));
+  }
 }
 
 }  // namespace

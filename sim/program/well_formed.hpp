@@ -16,7 +16,7 @@ namespace twinstep::program {
 ///   2. every rank plays exactly one role;
 ///   3. sizes are not negative and regions lie inside their buffers; operands match the work in number, direction,
 ///      element count and element size; roots and peers lie inside their communicator; nothing reads a buffer before
-///      something wrote it, unless it is persistent; first and last use are those of the operations.
+///      something wrote it, unless it is persistent; lifetimes are those that the operations give.
 /// Values that differ between ranks are checked on every rank on which they can differ.
 ///
 /// Cost: linear in the program, plus the ranks along the axes of each distinct varying value or uneven chunk.

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "sim/io/document.hpp"
+#include "sim/program/step_program.hpp"
+
+/// Step programs as JSON files.
+///
+/// Texts stand where they are used; the table "names" only keeps their order. Operations count from 0 within their
+/// role, as buffers do; streams and communicators go by their names if those are unique, and by index otherwise. A
+/// number that differs between ranks is {"base": …, "variation": index}. Lifetimes of buffers are not written: they
+/// follow from the operations.
+namespace twinstep::io {
+
+/// One line for each buffer and operation; the same program always gives the same text. Cost: linear.
+[[nodiscard]] std::string to_json(program::StepProgram const& program);
+
+/// Reads what `to_json` writes; the result equals the program that was written, if that one is well-formed and was made
+/// by a builder. Throws InputError with the place for anything else, defects of the program included (`find_defects`).
+[[nodiscard]] program::StepProgram read_program(Node const& document);
+
+}  // namespace twinstep::io

@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "sim/base/check.hpp"
+#include "sim/io/program_json.hpp"
+#include "sim/io/quantity.hpp"
+
+namespace twinstep::io {
+namespace {
+
+using namespace program;
+
+std::string number(double value) {
+  TWINSTEP_CHECK(value - value == 0, "JSON has finite numbers only");
+  return fmt::format("{}", value);
+}
+
+class ProgramWriter {
+ public:
+  explicit ProgramWriter(StepProgram const& program) : program_{program} {}
+  std::string write();
+
+ private:
+  template <class... Arguments>
+  void put(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Arguments>(arguments)...);
+  }
+  /// Writes items, each by `write`, with commas and `separator` between them.
+  template <class Items, class Write>
+  void list(Items const& items, char const* separator, Write const& write) {
+    auto is_first = true;
+    for (auto const& item : items) {
+      if (!is_first) put(",{}", separator);
+      is_first = false;
+      write(item);
+    }
+  }
+  std::string text(NameId name) const { return json_string(program_.text(name)); }
+  std::string value(RankValue value) const {
+    if (!value.varies()) return std::to_string(value.base);
+    return fmt::format(R"({{"base": {}, "variation": {}}})", value.base, value.variation.index());
+  }
+  template <class Enum>
+  std::string word(Enum value) const {
+    return json_string(name_of(value));
+  }
+  std::string axes(AxisSet set) const;
+  /// By name if it is the only one of that name, otherwise by index.
+  template <class Table>
+  std::string reference(Table const& table, std::size_t index) const {
+    auto const has_name = [&](auto const& other) { return other.name == table[index].name; };
+    return std::ranges::count_if(table, has_name) == 1 ? text(table[index].name) : std::to_string(index);
+  }
+
+  void write_facts();
+  void write_role(Role const& role);
+  void write_buffer(Buffer const& buffer);
+  void write_operation(Role const& role, Operation const& op);
+  void write_scope(NameId scope) {
+    if (scope.exists()) put(R"(, "scope": {})", text(scope));
+  }
+  void write_work(Role const&, Gemm const& gemm);
+  void write_work(Role const&, Attention const& attention);
+  void write_work(Role const&, Elementwise const& elementwise);
+  void write_work(Role const& role, Communication const& communication);
+  void write_work(Role const&, Copy const& copy) {
+    put(R"({{"copy": {{"direction": {}, "bytes": {}}}}})", word(copy.direction), value(copy.bytes));
+  }
+  void write_work(Role const&, Delay const& delay) { put(R"({{"delay": "{}"}})", quantity_text(delay.duration)); }
+  void write_part(Collective const& collective);
+  void write_part(PointToPoint const& message);
+
+  StepProgram const& program_;
+  std::string out_;
+};
+
+std::string ProgramWriter::write() {
+  put("{{\n\"kind\": \"step-program\",\n\"mesh\": [");
+  list(program_.mesh.axes(), " ",
+       [&](MeshAxis const& axis) { put(R"({{"axis": {}, "size": {}}})", word(axis.axis), axis.size); });
+  put("],\n");
+  write_facts();
+  put("\"names\": [\n");
+  list(program_.names, "\n", [&](std::string const& name) { out_ += json_string(name); });
+  put("],\n\"variations\": [\n");
+  list(program_.variations, "\n", [&](Variation const& variation) {
+    put(R"({{"axes": {}, "stride": {}, "table": [{}]}})", axes(variation.axes), variation.stride,
+        fmt::join(variation.table, ", "));
+  });
+  put("],\n\"communicators\": [\n");
+  list(program_.communicators, "\n", [&](Communicator const& communicator) {
+    put(R"({{"name": {}, "axes": {}}})", text(communicator.name), axes(communicator.axes));
+  });
+  put("],\n\"roles\": [\n");
+  list(program_.roles, "\n", [&](Role const& role) { write_role(role); });
+  put("]\n}}\n");
+  return std::move(out_);
+}
+
+std::string ProgramWriter::axes(AxisSet set) const {
+  auto words = std::vector<std::string>{};
+  for (std::size_t i = 0; i < kEnumSize<Axis>; ++i)
+    if (auto const axis = static_cast<Axis>(i); set.contains(axis)) words.push_back(word(axis));
+  return fmt::format("[{}]", fmt::join(words, ", "));
+}
+
+void ProgramWriter::write_facts() {
+  auto const& [tokens, model_flops, compute_type] = program_.facts;
+  put("\"facts\": {{\"tokens\": {}, \"model_flops\": {}, \"compute_type\": {}}},\n", tokens,
+      number(model_flops.count()), word(compute_type));
+  auto const& [learning_rate, beta1, beta2, epsilon, weight_decay] = program_.adamw;
+  put("\"adamw\": {{\"learning_rate\": {}, \"beta1\": {}, \"beta2\": {}, \"epsilon\": {}, \"weight_decay\": {}}},\n",
+      number(learning_rate), number(beta1), number(beta2), number(epsilon), number(weight_decay));
+}
+
+void ProgramWriter::write_role(Role const& role) {
+  put("{{\"name\": {}, \"where\": [", text(role.name));
+  list(role.where, " ",
+       [&](AxisCoordinate at) { put(R"({{"axis": {}, "coordinate": {}}})", word(at.axis), at.coordinate); });
+  put("],\n \"streams\": [");
+  list(role.streams, " ", [&](Stream const& stream) {
+    put(R"({{"name": {}{}}})", text(stream.name), stream.is_on_host ? R"(, "is_on_host": true)" : "");
+  });
+  put("],\n \"buffers\": [\n  ");
+  list(role.buffers, "\n  ", [&](Buffer const& buffer) { write_buffer(buffer); });
+  put("],\n \"operations\": [\n  ");
+  list(role.operations, "\n  ", [&](Operation const& op) { write_operation(role, op); });
+  put("]}}");
+}
+
+void ProgramWriter::write_buffer(Buffer const& buffer) {
+  put(R"({{"name": {})", text(buffer.name));
+  write_scope(buffer.scope);
+  put(R"(, "elements": {}, "type": {}, "category": {}, "space": {}{}}})", value(buffer.elements), word(buffer.type),
+      word(buffer.category), word(buffer.space), buffer.is_persistent ? R"(, "is_persistent": true)" : "");
+}
+
+void ProgramWriter::write_operation(Role const& role, Operation const& op) {
+  put(R"({{"name": {})", text(op.name));
+  write_scope(op.scope);
+  if (!op.is_on_host()) put(R"(, "stream": {})", reference(role.streams, op.stream.index()));
+  put(R"(, "launches": {}, "waits": [)", op.launches);
+  list(role.waits_of(op), " ", [&](OpId wait) { put("{}", wait.index()); });
+  put(R"(], "work": )");
+  std::visit([&](auto const& work) { write_work(role, work); }, op.work);
+  put(R"(, "operands": [)");
+  static constexpr std::array<std::string_view, 3> kModes{"reads", "writes", "updates"};
+  list(role.accesses_of(op), " ", [&](Access const& access) {
+    put(R"({{"{}": {}, "offset": {}, "elements": {}}})", kModes[static_cast<std::size_t>(access.mode)],
+        access.region.buffer.index(), value(access.region.offset), value(access.region.elements));
+  });
+  put("]}}");
+}
+
+void ProgramWriter::write_work(Role const&, Gemm const& gemm) {
+  put(R"({{"gemm": {{"m": {}, "n": {}, "k": {}, "batch": {}, "type": {})", gemm.m, gemm.n, gemm.k, gemm.batch,
+      word(gemm.type));
+  if (gemm.transpose_a) put(R"(, "transpose_a": true)");
+  if (gemm.transpose_b) put(R"(, "transpose_b": true)");
+  if (gemm.accumulate) put(R"(, "accumulate": true)");
+  put("}}}}");
+}
+
+void ProgramWriter::write_work(Role const&, Attention const& attention) {
+  put(R"({{"attention": {{"batch": {}, "heads": {}, "kv_heads": {}, "query_length": {}, "key_length": {}, )"
+      R"("head_size": {}, "type": {}, "causal": {}, "backward": {}}}}})",
+      attention.batch, attention.heads, attention.kv_heads, attention.query_length, attention.key_length,
+      attention.head_size, word(attention.type), attention.causal, attention.backward);
+}
+
+void ProgramWriter::write_work(Role const&, Elementwise const& elementwise) {
+  put(R"({{"elementwise": {{"function": {}, "elements": {}, "bytes_per_element": {}, "type": {}, "scalar": {}}}}})",
+      word(elementwise.function), value(elementwise.elements), elementwise.bytes_per_element, word(elementwise.type),
+      number(elementwise.scalar));
+}
+
+void ProgramWriter::write_work(Role const& role, Communication const& communication) {
+  put(R"({{"communication": [)");
+  list(role.parts_of(communication), " ",
+       [&](CommunicationPart const& part) { std::visit([&](auto const& p) { write_part(p); }, part); });
+  put("]}}");
+}
+
+void ProgramWriter::write_part(Collective const& collective) {
+  put(R"({{"collective": {}, "communicator": {}, "elements": {}, "type": {}, "reduction": {}, "root": {}}})",
+      word(collective.kind), reference(program_.communicators, collective.communicator.index()),
+      value(collective.elements), word(collective.type), word(collective.reduction), value(collective.root));
+}
+
+void ProgramWriter::write_part(PointToPoint const& message) {
+  put(R"({{"{}": {}, "communicator": {}, "elements": {}, "type": {}}})", message.sends ? "send_to" : "receive_from",
+      value(message.peer), reference(program_.communicators, message.communicator.index()), value(message.elements),
+      word(message.type));
+}
+
+}  // namespace
+
+std::string to_json(StepProgram const& program) {
+  return ProgramWriter{program}.write();
+}
+
+}  // namespace twinstep::io

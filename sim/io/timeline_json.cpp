@@ -1,0 +1,154 @@
+#include "sim/io/timeline_json.hpp"
+
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace twinstep::io {
+namespace {
+
+using namespace timeline;
+
+class TimelineReader {
+ public:
+  Timeline read(Node const& document);
+
+ private:
+  void read_manifest(Node const& node);
+  Track track(Node const& node) const;
+  Span span(Node const& node);
+  LinkTraffic link(Node const& node) const;
+  MemorySample sample(Node const& node) const;
+  NameId name(Node const& node);
+  TrackId track_id(Node const& node, std::int64_t first) const;
+
+  Timeline timeline_;
+  std::unordered_map<std::string, NameId> ids_;
+};
+
+/// An index counted from `first` that an id can hold.
+std::size_t index(Node const& node, std::int64_t first = 0) {
+  auto const value = node.integer_from(first) - first;
+  constexpr std::int64_t kMost = 0xffff'fffe;
+  if (value > kMost) node.fail(fmt::format("found the index {}, expected one below 2^32", value), "count from 0");
+  return static_cast<std::size_t>(value);
+}
+
+Time time(Node const& node) {
+  return Time{node.integer_from(0)};
+}
+
+Timeline TimelineReader::read(Node const& document) {
+  auto const rest = document.at("twinstep");
+  rest.allow_only({"kind", "manifest", "step_time_ps", "events", "wire", "names", "tracks", "links", "memory"});
+  if (auto const kind = rest.at("kind"); kind.string() != "timeline")
+    kind.fail(fmt::format("found {}, expected \"timeline\"", quoted(kind.string())),
+              "give a file that holds a timeline");
+  read_manifest(rest.at("manifest"));
+  timeline_.step_time = time(rest.at("step_time_ps"));
+  timeline_.events = rest.at("events").integer_from(0);
+  auto const wire = rest.at("wire");
+  timeline_.wire = {Bytes{wire.at("intra").integer_from(0)}, Bytes{wire.at("inter").integer_from(0)}};
+  for (auto const& node : rest.at("names").elements()) static_cast<void>(name(node));
+  for (auto const& node : rest.at("tracks").elements()) timeline_.tracks.push_back(track(node));
+  for (auto const& node : rest.at("links").elements()) timeline_.links.push_back(link(node));
+  for (auto const& node : rest.at("memory").elements()) timeline_.memory.push_back(sample(node));
+  for (auto const& node : document.at("traceEvents").elements())
+    if (auto const phase = node.find("ph"); phase && phase->string() == "X") timeline_.spans.push_back(span(node));
+  return std::move(timeline_);
+}
+
+NameId TimelineReader::name(Node const& node) {
+  auto const [entry, is_new] = ids_.try_emplace(std::string{node.string()}, timeline_.names.size());
+  if (is_new) timeline_.names.emplace_back(node.string());
+  return entry->second;
+}
+
+void TimelineReader::read_manifest(Node const& node) {
+  auto& manifest = timeline_.manifest;
+  manifest.version = node.at("version").string();
+  manifest.clock = node.at("clock").word<Clock>();
+  manifest.scenario = node.at("scenario").string();
+  manifest.calibration = node.at("calibration").string();
+  manifest.program_hash = node.at("program_hash").string();
+  manifest.machine_hash = node.at("machine_hash").string();
+  manifest.world_size = node.at("world_size").integer_from(1);
+  manifest.tokens = node.at("tokens").integer_from(0);
+  manifest.model_flops = Flops{node.at("model_flops").number()};
+  manifest.hardware_flops = Flops{node.at("hardware_flops").number()};
+  if (auto const peak = node.find("peak")) manifest.peak = peak->flop_rate();
+  manifest.memory_capacity = node.at("memory_capacity").bytes();
+}
+
+Track TimelineReader::track(Node const& node) const {
+  auto out = Track{std::string{node.at("role").string()},
+                   RankId{index(node.at("rank"))},
+                   node.at("multiplicity").integer_from(1),
+                   {}};
+  for (auto const& stream : node.at("streams").elements()) out.streams.emplace_back(stream.string());
+  return out;
+}
+
+LinkTraffic TimelineReader::link(Node const& node) const {
+  auto out = LinkTraffic{std::string{node.at("name").string()},
+                         node.at("is_inter_node").boolean(),
+                         Bytes{node.at("bytes").integer_from(0)},
+                         node.at("links").integer_from(0),
+                         {}};
+  if (auto const bandwidth = node.find("bandwidth")) out.bandwidth = bandwidth->bandwidth();
+  return out;
+}
+
+TrackId TimelineReader::track_id(Node const& node, std::int64_t first) const {
+  auto const id = index(node, first);
+  if (id >= timeline_.tracks.size())
+    node.fail(fmt::format("found {}, expected one of the {} tracks", node.integer(), timeline_.tracks.size()),
+              fmt::format("count from {}", first));
+  return TrackId{id};
+}
+
+MemorySample TimelineReader::sample(Node const& node) const {
+  auto const fields = node.elements();
+  constexpr std::size_t kFields = 5;
+  if (fields.size() != kFields)
+    node.fail(fmt::format("found {} fields, expected track, time, category, space and change", fields.size()), "");
+  return {track_id(fields[0], 0), time(fields[1]), fields[2].word<program::MemoryCategory>(),
+          fields[3].word<program::MemorySpace>(), Bytes{fields[4].integer()}};
+}
+
+Span TimelineReader::span(Node const& node) {
+  auto out = Span{};
+  out.track = track_id(node.at("pid"), 1);
+  auto const thread = node.at("tid");
+  auto const& streams = timeline_.tracks[out.track.index()].streams;
+  if (auto const number = index(thread, 1); number > streams.size())
+    thread.fail(fmt::format("found thread {}, expected the host's 1 or one of {} streams", number + 1, streams.size()),
+                "streams count from 2");
+  else if (number > 0)
+    out.stream = StreamId{number - 1};
+  out.name = name(node.at("name"));
+  out.kind = node.at("cat").word<program::WorkKind>();
+  auto const args = node.at("args");
+  if (auto const op = args.find("op")) out.op = OpId{index(*op)};
+  if (auto const scope = args.find("scope")) out.scope = name(*scope);
+  if (auto const bytes = args.find("bytes")) out.bytes = Bytes{bytes->integer_from(0)};
+  out.issue = time(args.at("issue_ps"));
+  out.arrive = time(args.at("arrive_ps"));
+  out.start = time(args.at("start_ps"));
+  out.end = time(args.at("end_ps"));
+  if (out.issue > out.arrive || out.arrive > out.start || out.start > out.end)
+    args.fail(fmt::format("found issue {}, arrive {}, start {}, end {}, expected them in this order", out.issue.count(),
+                          out.arrive.count(), out.start.count(), out.end.count()),
+              "correct what makes the timeline");
+  return out;
+}
+
+}  // namespace
+
+Timeline read_timeline(Node const& document) {
+  return TimelineReader{}.read(document);
+}
+
+}  // namespace twinstep::io

@@ -1,0 +1,192 @@
+#include <array>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/base/check.hpp"
+#include "sim/io/quantity.hpp"
+#include "sim/io/timeline_json.hpp"
+
+namespace twinstep::io {
+namespace {
+
+using namespace timeline;
+using program::MemoryCategory;
+using program::MemorySpace;
+
+/// Bytes held, by space and category.
+using Held = std::array<std::array<std::int64_t, kEnumSize<MemoryCategory>>, kEnumSize<MemorySpace>>;
+
+class TimelineWriter {
+ public:
+  explicit TimelineWriter(Timeline const& timeline) : timeline_{timeline} {}
+  std::string write();
+
+ private:
+  template <class... Arguments>
+  void put(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Arguments>(arguments)...);
+  }
+  /// Writes items, each by `write` on a line of its own, with commas between them.
+  template <class Items, class Write>
+  void lines(Items const& items, Write const& write) {
+    auto is_first = true;
+    for (auto const& item : items) {
+      out_ += is_first ? "\n" : ",\n";
+      is_first = false;
+      write(item);
+    }
+  }
+  /// Picoseconds as microseconds.
+  static std::string microseconds(Duration time) {
+    constexpr std::int64_t kPerMicrosecond = 1'000'000;
+    return fmt::format("{}.{:06}", time.count() / kPerMicrosecond, time.count() % kPerMicrosecond);
+  }
+  void begin_event() { out_ += std::exchange(is_first_event_, false) ? "\n" : ",\n"; }
+  void write_metadata(TrackId id);
+  void write_span(Span const& span);
+  void write_counters();
+  void write_counter(MemorySample const& sample, Held const& held, Held const& was_used);
+  void write_rest();
+  void write_manifest();
+
+  Timeline const& timeline_;
+  std::string out_;
+  bool is_first_event_ = true;
+};
+
+std::string TimelineWriter::write() {
+  constexpr std::size_t kBytesPerSpan = 320;
+  out_.reserve(timeline_.spans.size() * kBytesPerSpan + timeline_.memory.size() * kBytesPerSpan);
+  put("{{\"displayTimeUnit\": \"ns\",\n\"traceEvents\": [");
+  for (std::size_t i = 0; i < timeline_.tracks.size(); ++i) write_metadata(TrackId{i});
+  for (auto const& span : timeline_.spans) write_span(span);
+  write_counters();
+  put("],\n");
+  write_rest();
+  put("}}\n");
+  return std::move(out_);
+}
+
+void TimelineWriter::write_metadata(TrackId id) {
+  auto const& track = timeline_.tracks[id.index()];
+  auto const pid = id.index() + 1;
+  auto const name = track.multiplicity == 1
+                        ? fmt::format("rank {}", track.rank.index())
+                        : fmt::format("rank {} (of {} alike)", track.rank.index(), track.multiplicity);
+  begin_event();
+  put(R"({{"ph": "M", "pid": {0}, "name": "process_name", "args": {{"name": {1}}}}},)"
+      "\n"
+      R"({{"ph": "M", "pid": {0}, "name": "process_labels", "args": {{"labels": {2}}}}},)"
+      "\n"
+      R"({{"ph": "M", "pid": {0}, "name": "process_sort_index", "args": {{"sort_index": {0}}}}})",
+      pid, json_string(name), json_string(track.role));
+  for (std::size_t i = 0; i <= track.streams.size(); ++i) {
+    begin_event();
+    put(R"({{"ph": "M", "pid": {0}, "tid": {1}, "name": "thread_name", "args": {{"name": {2}}}}},)"
+        "\n"
+        R"({{"ph": "M", "pid": {0}, "tid": {1}, "name": "thread_sort_index", "args": {{"sort_index": {1}}}}})",
+        pid, i + 1, i == 0 ? std::string{"\"host\""} : json_string(track.streams[i - 1]));
+  }
+}
+
+void TimelineWriter::write_span(Span const& span) {
+  begin_event();
+  auto const thread = span.stream.exists() ? span.stream.index() + 2 : 1;
+  put(R"({{"ph": "X", "pid": {}, "tid": {}, "ts": {}, "dur": {}, "name": {}, "cat": "{}", "args": {{)",
+      span.track.index() + 1, thread, microseconds(span.start), microseconds(span.end - span.start),
+      json_string(timeline_.text(span.name)), name_of(span.kind));
+  if (span.op.exists()) put(R"("op": {}, )", span.op.index());
+  if (span.scope.exists()) put(R"("scope": {}, )", json_string(timeline_.text(span.scope)));
+  if (program::is_communication(span.kind)) put(R"("Collective name": "{}", )", name_of(span.kind));
+  if (span.bytes != Bytes{}) put(R"("bytes": {}, )", span.bytes.count());
+  put(R"("issue_ps": {}, "arrive_ps": {}, "start_ps": {}, "end_ps": {}}}}})", span.issue.count(), span.arrive.count(),
+      span.start.count(), span.end.count());
+}
+
+/// One event for each moment at which the memory of a track changes, with the sums after it. Every event of a counter
+/// lists the same categories, as chrome://tracing expects.
+void TimelineWriter::write_counters() {
+  auto const& samples = timeline_.memory;
+  for (std::size_t first = 0; first < samples.size();) {
+    auto end = first;
+    auto was_used = Held{};
+    for (; end < samples.size() && samples[end].track == samples[first].track; ++end)
+      was_used[static_cast<std::size_t>(samples[end].space)][static_cast<std::size_t>(samples[end].category)] = 1;
+    auto held = Held{};
+    for (auto i = first; i < end; ++i) {
+      auto const& sample = samples[i];
+      held[static_cast<std::size_t>(sample.space)][static_cast<std::size_t>(sample.category)] += sample.change.count();
+      if (i + 1 == end || samples[i + 1].time != sample.time) write_counter(sample, held, was_used);
+    }
+    first = end;
+  }
+}
+
+void TimelineWriter::write_counter(MemorySample const& sample, Held const& held, Held const& was_used) {
+  for (std::size_t space = 0; space < held.size(); ++space) {
+    auto series = std::string{};
+    for (std::size_t c = 0; c < held[space].size(); ++c)
+      if (was_used[space][c] != 0)
+        series += fmt::format(R"({}"{}": {})", series.empty() ? "" : ", ", name_of(static_cast<MemoryCategory>(c)),
+                              held[space][c]);
+    if (series.empty()) continue;
+    begin_event();
+    put(R"({{"ph": "C", "pid": {}, "ts": {}, "name": "{} memory", "args": {{{}}}}})", sample.track.index() + 1,
+        microseconds(sample.time), name_of(static_cast<MemorySpace>(space)), series);
+  }
+}
+
+void TimelineWriter::write_rest() {
+  put("\"twinstep\": {{\"kind\": \"timeline\",\n");
+  write_manifest();
+  put("\"step_time_ps\": {}, \"events\": {}, \"wire\": {{\"intra\": {}, \"inter\": {}}},\n",
+      timeline_.step_time.count(), timeline_.events, timeline_.wire.intra.count(), timeline_.wire.inter.count());
+  put("\"names\": [");
+  lines(timeline_.names, [&](std::string const& name) { out_ += json_string(name); });
+  put("],\n\"tracks\": [");
+  lines(timeline_.tracks, [&](Track const& track) {
+    auto streams = std::vector<std::string>{};
+    for (auto const& stream : track.streams) streams.push_back(json_string(stream));
+    put(R"({{"role": {}, "rank": {}, "multiplicity": {}, "streams": [{}]}})", json_string(track.role),
+        track.rank.index(), track.multiplicity, fmt::join(streams, ", "));
+  });
+  put("],\n\"links\": [");
+  lines(timeline_.links, [&](LinkTraffic const& link) {
+    put(R"({{"name": {}, "is_inter_node": {}, "bytes": {}, "links": {})", json_string(link.name), link.is_inter_node,
+        link.bytes.count(), link.links);
+    if (link.bandwidth.count() > 0) put(R"(, "bandwidth": "{}")", quantity_text(link.bandwidth));
+    put("}}");
+  });
+  put("],\n\"memory\": [");
+  lines(timeline_.memory, [&](MemorySample const& sample) {
+    put(R"([{}, {}, "{}", "{}", {}])", sample.track.index(), sample.time.count(), name_of(sample.category),
+        name_of(sample.space), sample.change.count());
+  });
+  put("]}}\n");
+}
+
+void TimelineWriter::write_manifest() {
+  auto const& manifest = timeline_.manifest;
+  put("\"manifest\": {{\"version\": {}, \"clock\": \"{}\", \"scenario\": {}, \"calibration\": {},\n",
+      json_string(manifest.version), name_of(manifest.clock), json_string(manifest.scenario),
+      json_string(manifest.calibration));
+  put(R"("program_hash": {}, "machine_hash": {}, "world_size": {}, "tokens": {}, )", json_string(manifest.program_hash),
+      json_string(manifest.machine_hash), manifest.world_size, manifest.tokens);
+  auto const is_finite = [](double value) { return value - value == 0; };
+  TWINSTEP_CHECK(is_finite(manifest.model_flops.count()) && is_finite(manifest.hardware_flops.count()),
+                 "JSON has finite numbers only");
+  put(R"("model_flops": {}, "hardware_flops": {})", manifest.model_flops.count(), manifest.hardware_flops.count());
+  if (manifest.peak.count() > 0) put(R"(, "peak": "{}")", quantity_text(manifest.peak));
+  put(", \"memory_capacity\": \"{}\"}},\n", quantity_text(manifest.memory_capacity));
+}
+
+}  // namespace
+
+std::string to_json(Timeline const& timeline) {
+  return TimelineWriter{timeline}.write();
+}
+
+}  // namespace twinstep::io
