@@ -1,0 +1,89 @@
+#include "strategies/model/work.hpp"
+
+#include <algorithm>
+
+#include "sim/base/check.hpp"
+#include "strategies/model/unit_writer.hpp"
+
+namespace twinstep::strategies {
+namespace {
+
+/// Flops of attention's two products for each token, forward and backward, all scores counted.
+double attention_flops_per_token(ModelSpec const& model, Shape const& shape) {
+  auto const* transformer = std::get_if<Transformer>(&model);
+  if (transformer == nullptr) return 0;
+  return 12.0 * static_cast<double>(transformer->layers) * static_cast<double>(transformer->query_width()) *
+         static_cast<double>(shape.sequence_length);
+}
+
+Flops sum_of(std::vector<Kernel> const& kernels) {
+  auto sum = Flops{};
+  for (auto const& kernel : kernels) sum += program::flops_of(kernel.work);
+  return sum;
+}
+
+bool is_read_in_backward(UnitWork const& unit, std::size_t slot) {
+  auto const touches = [&](SlotAccess access) { return static_cast<std::size_t>(access.slot) == slot; };
+  return std::ranges::any_of(unit.backward,
+                             [&](Kernel const& kernel) { return std::ranges::any_of(kernel.accesses, touches); });
+}
+
+}  // namespace
+
+ModelWork work_of(ModelSpec const& model, Shape const& shape) {
+  TWINSTEP_CHECK(shape.micro_batch >= 1 && shape.sequence_length >= 1, "a micro-batch has tokens");
+  auto out = std::visit([&](auto const& m) { return units_of(m, shape); }, model);
+  out.tokens_per_micro_batch = shape.micro_batch * shape.sequence_length;
+  auto const per_token = 6.0 * static_cast<double>(parameter_count(model)) + attention_flops_per_token(model, shape);
+  out.model_flops_per_micro_batch = Flops{per_token * static_cast<double>(out.tokens_per_micro_batch)};
+  return out;
+}
+
+std::string unit_name(ModelWork const& model, UnitRef unit) {
+  auto const& name = model.work(unit).name;
+  return unit.index < 0 ? name : name + "." + std::to_string(unit.index);
+}
+
+UnitFlops flops_of(UnitWork const& unit) {
+  auto out = UnitFlops{sum_of(unit.forward), sum_of(unit.backward), {}};
+  for (auto const kernel : kernels_to_recompute(unit)) out.recompute += program::flops_of(unit.forward[kernel].work);
+  return out;
+}
+
+// Walk forward's kernels from the last to the first. A kernel runs if it writes something needed: a saved tensor, or
+// what a kernel that runs reads.
+std::vector<std::size_t> kernels_to_recompute(UnitWork const& unit) {
+  auto is_needed = std::vector<bool>(unit.slots.size());
+  for (std::size_t i = 0; i < unit.slots.size(); ++i) is_needed[i] = unit.slots[i].kind == SlotKind::kSaved;
+  auto out = std::vector<std::size_t>{};
+  for (auto i = unit.forward.size(); i-- > 0;) {
+    auto const& accesses = unit.forward[i].accesses;
+    auto const makes_needed = [&](SlotAccess access) {
+      return access.mode != program::AccessMode::kRead && is_needed[static_cast<std::size_t>(access.slot)];
+    };
+    if (!std::ranges::any_of(accesses, makes_needed)) continue;
+    for (auto const& access : accesses) is_needed[static_cast<std::size_t>(access.slot)] = true;
+    out.push_back(i);
+  }
+  std::ranges::reverse(out);
+  return out;
+}
+
+std::vector<SavedTensor> saved_tensors(UnitWork const& unit) {
+  auto out = std::vector<SavedTensor>{};
+  for (std::size_t i = 0; i < unit.slots.size(); ++i) {
+    auto const& slot = unit.slots[i];
+    auto const is_kept =
+        slot.kind == SlotKind::kSaved || (slot.kind == SlotKind::kInput && is_read_in_backward(unit, i));
+    if (is_kept) out.push_back({slot.name, size_of(slot.type) * slot.elements});
+  }
+  return out;
+}
+
+Bytes saved_bytes(UnitWork const& unit) {
+  auto sum = Bytes{};
+  for (auto const& tensor : saved_tensors(unit)) sum += tensor.bytes;
+  return sum;
+}
+
+}  // namespace twinstep::strategies

@@ -1,0 +1,152 @@
+#include "strategies/model/hf_config.hpp"
+
+#include "sim/base/input_error.hpp"
+#include "strategies/model/read_model.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace twinstep;
+using namespace twinstep::strategies;
+using Catch::Contains;
+
+namespace {
+
+std::string const kModels = TWINSTEP_SOURCE_FOLDER "/examples/models";
+
+struct Read {
+  ModelSpec model;
+  std::vector<std::string> warnings;
+};
+
+Read read(std::string text) {
+  auto out = Read{};
+  out.model = read_model(io::parse({"scenario.json", std::move(text)}), kModels, out.warnings);
+  return out;
+}
+
+Read read_example(std::string const& name) {
+  return read(R"({"hf_config": ")" + name + R"(/config.json"})");
+}
+
+Read read_config(std::string const& text) {
+  auto out = Read{};
+  out.model = read_hf_config(io::parse({"config.json", text}), out.warnings);
+  return out;
+}
+
+/// A small Llama, with `more` written into it.
+std::string small_llama(std::string const& more) {
+  return R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 64, "intermediate_size": 128, "vocab_size": 100)" +
+         more + "}";
+}
+std::string const kLayersAndHeads = R"(, "num_hidden_layers": 2, "num_attention_heads": 4)";
+
+}  // namespace
+
+TEST_CASE("published configurations have their published number of parameters", "[model]") {
+  // Sums over the tensors of the published checkpoints.
+  CHECK(parameter_count(read_example("llama-2-7b").model) == 6'738'415'616);
+  CHECK(parameter_count(read_example("llama-2-13b").model) == 13'015'864'320);
+  CHECK(parameter_count(read_example("llama-2-70b").model) == 68'976'648'192);
+  CHECK(parameter_count(read_example("llama-3-8b").model) == 8'030'261'248);
+  CHECK(parameter_count(read_example("mistral-7b").model) == 7'241'732'096);
+  CHECK(parameter_count(read_example("qwen2-7b").model) == 7'615'616'512);
+  CHECK(parameter_count(read_example("gpt2").model) == 124'439'808);
+  CHECK(parameter_count(read_example("gpt2-xl").model) == 1'557'611'200);
+}
+
+TEST_CASE("a model read from a file is named after its folder", "[model]") {
+  CHECK(model_name(read_example("llama-2-7b").model) == "llama-2-7b");
+}
+
+TEST_CASE("a sliding window shorter than the sequence is reported, one that is off is not", "[model]") {
+  auto const mistral = read_example("mistral-7b");
+  REQUIRE(mistral.warnings.size() == 1);
+  CHECK_THAT(mistral.warnings.front(), Contains("/sliding_window") && Contains("4096"));
+  CHECK(read_example("qwen2-7b").warnings.empty());
+  CHECK(read_example("llama-2-7b").warnings.empty());
+}
+
+TEST_CASE("quantised weights are reported", "[model]") {
+  auto const model = read_config(small_llama(kLayersAndHeads + R"(, "quantization_config": {"bits": 4})"));
+  REQUIRE(model.warnings.size() == 1);
+  CHECK_THAT(model.warnings.front(), Contains("/quantization_config"));
+}
+
+TEST_CASE("head_dim goes before hidden over heads", "[model]") {
+  auto const model = read_config(small_llama(kLayersAndHeads + R"(, "head_dim": 32)")).model;
+  auto const& transformer = std::get<Transformer>(model);
+  CHECK(transformer.head_size == 32);
+  CHECK(transformer.query_width() == 128);  // 4 heads of 32, though hidden is 64
+  CHECK(std::get<Transformer>(read_config(small_llama(kLayersAndHeads + R"(, "head_dim": null)")).model).head_size ==
+        16);
+}
+
+TEST_CASE("the model type serves where no class is named", "[model]") {
+  auto const model = read_config(R"({"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 32,
+                                     "vocab_size": 100})");
+  auto const& transformer = std::get<Transformer>(model.model);
+  CHECK(transformer.ffn == 256);
+  CHECK(transformer.tied_embeddings);
+  CHECK(transformer.dropout);
+}
+
+TEST_CASE("an unknown architecture is answered with the known ones", "[model]") {
+  CHECK_THROWS_WITH(read_config(R"({"architectures": ["MambaForCausalLM"]})"),
+                    Contains("/architectures/0") && Contains("MambaForCausalLM") && Contains("LlamaForCausalLM") &&
+                        Contains("GPT2LMHeadModel"));
+  CHECK_THROWS_AS(read_config("{}"), InputError);
+}
+
+TEST_CASE("a model that names no layers is refused", "[model]") {
+  CHECK_THROWS_WITH(read_config(small_llama(R"(, "num_hidden_layers": 0, "num_attention_heads": 4)")),
+                    Contains("/num_hidden_layers") && Contains("a model that names no layers"));
+  CHECK_THROWS_WITH(read_config(small_llama(R"(, "num_attention_heads": 4)")),
+                    Contains("a model that names no layers") && Contains("num_hidden_layers"));
+}
+
+TEST_CASE("heads that do not divide are refused with a way out", "[model]") {
+  CHECK_THROWS_WITH(read_config(small_llama(R"(, "num_hidden_layers": 2, "num_attention_heads": 5)")),
+                    Contains("/num_attention_heads") && Contains("hidden_size = 64") && Contains("head_dim"));
+  CHECK_THROWS_WITH(read_config(small_llama(kLayersAndHeads + R"(, "num_key_value_heads": 3)")),
+                    Contains("/num_key_value_heads") && Contains("4 heads in groups for 3"));
+}
+
+TEST_CASE("experts and cross-attention are refused", "[model]") {
+  CHECK_THROWS_WITH(read_config(small_llama(kLayersAndHeads + R"(, "num_local_experts": 8)")),
+                    Contains("/num_local_experts") && Contains("8 experts"));
+  CHECK_THROWS_WITH(read_config(R"({"model_type": "gpt2", "add_cross_attention": true})"), Contains("cross-attention"));
+}
+
+TEST_CASE("sizes that multiply to an impossible model are refused", "[model]") {
+  CHECK_THROWS_WITH(read(R"({"family": "llama", "layers": 100000, "hidden": 2147483648, "heads": 1})"),
+                    Contains("parameters") && Contains("1e15"));
+  CHECK_THROWS_AS(read(R"({"family": "llama", "layers": 1, "hidden": 0, "heads": 1})"), InputError);
+  CHECK_THROWS_AS(read(R"({"family": "llama", "layers": 1, "hidden": 4294967296, "heads": 1})"), InputError);
+}
+
+TEST_CASE("a short spec has its family's defaults", "[model]") {
+  // LLaMA-2-7B by its three numbers: ffn 8/3 * 4096 = 10922, rounded up to 43 * 256 = 11008.
+  auto const llama = read(R"({"family": "llama", "layers": 32, "hidden": 4096, "heads": 32})").model;
+  CHECK(parameter_count(llama) == 6'738'415'616);
+  auto const gpt2 = read(R"({"family": "gpt2", "layers": 12, "hidden": 768, "heads": 12})").model;
+  CHECK(parameter_count(gpt2) == 124'439'808);
+}
+
+TEST_CASE("an MLP is given by its widths or by layers of one width", "[model]") {
+  CHECK(std::get<Mlp>(read(R"({"family": "mlp", "layers": 3, "hidden": 8})").model).widths ==
+        std::vector<std::int64_t>{8, 8, 8, 8});
+  // 3 * 5 + 5 * 2
+  CHECK(parameter_count(read(R"({"family": "mlp", "widths": [3, 5, 2]})").model) == 25);
+  CHECK_THROWS_WITH(read(R"({"family": "mlp", "widths": [3]})"), Contains("names no layers"));
+  CHECK_THROWS_WITH(read(R"({"family": "mlp", "widths": [3, 4], "layers": 2})"), Contains("/widths"));
+}
+
+TEST_CASE("a misspelt key or family of a short spec is answered with the near one", "[model]") {
+  CHECK_THROWS_WITH(read(R"({"family": "llama", "layer": 2, "hidden": 64, "heads": 4})"), Contains("layers"));
+  CHECK_THROWS_WITH(read(R"({"family": "lama", "layers": 2, "hidden": 64, "heads": 4})"), Contains("llama"));
+  CHECK_THROWS_WITH(read(R"({"layers": 2})"), Contains("hf_config") && Contains("family"));
+}
+
+TEST_CASE("a configuration file that is not there is named", "[model]") {
+  CHECK_THROWS_WITH(read_example("llama-9"), Contains("llama-9/config.json"));
+}
