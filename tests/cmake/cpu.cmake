@@ -1,0 +1,14 @@
+# What tests of executors share: small programs, the checks of a timeline, the conformance suite.
+add_library(tests_conformance STATIC conformance/conformance.cpp support/programs.cpp support/stuck_programs.cpp
+                                     support/timeline_checks.cpp)
+target_link_libraries(tests_conformance PUBLIC tests_support sim_program sim_timeline PRIVATE fmt::fmt)
+
+twinstep_test(unit_timeline_checks SOURCES unit/timeline_checks_test.cpp DEPENDS tests_conformance)
+
+if(TARGET validate_cpu)
+  twinstep_test(unit_cpu
+    SOURCES unit/cpu_collectives_test.cpp unit/cpu_kernels_test.cpp unit/cpu_executor_test.cpp
+            unit/cpu_failures_test.cpp
+    DEPENDS tests_conformance validate_cpu)
+  twinstep_test(conformance_cpu SOURCES conformance/cpu_conformance_test.cpp DEPENDS tests_conformance validate_cpu)
+endif()

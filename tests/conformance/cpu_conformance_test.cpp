@@ -1,0 +1,12 @@
+#include "tests/conformance/conformance.hpp"
+#include "tests/support/catch.hpp"
+#include "validate/cpu/executor.hpp"
+
+using namespace twinstep;
+
+TEST_CASE("the CPU executor obeys the meaning of programs", "[conformance][cpu]") {
+  tests::check_conformance([](program::StepProgram const& program) {
+    auto environment = cpu::Environment{};
+    return cpu::run(program, environment);
+  });
+}

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/base/ids.hpp"
+#include "sim/program/step_program.hpp"
+#include "validate/cpu/numbers.hpp"
+
+namespace twinstep::cpu {
+
+/// Gives a buffer its first values. `values` holds NaN on entry and is rounded to the buffer's type afterwards; what
+/// is left NaN counts as never written.
+using Initialiser =
+    std::function<void(RankId rank, std::string_view name, std::string_view scope, std::span<double> values)>;
+
+/// What the ranks remember between steps: their persistent buffers, and how many steps they have made.
+///
+/// The initialiser fills each persistent buffer once, when a program first needs it, and every other buffer of
+/// category `inputs` at the start of its life in each step, because inputs come from outside the step. It is never
+/// called twice at once.
+class Environment {
+ public:
+  explicit Environment(Initialiser initialise = {}) : initialise_{std::move(initialise)} {}
+
+  /// Steps that ended well; AdamW's bias correction in the next one counts one more.
+  [[nodiscard]] std::int64_t steps() const { return steps_; }
+  /// Whether `rank` holds a persistent buffer of that name and scope.
+  [[nodiscard]] bool holds(RankId rank, std::string_view name, std::string_view scope) const;
+  /// The numbers of a persistent buffer. Throws InputError if `rank` holds none of that name and scope.
+  [[nodiscard]] std::vector<double> read(RankId rank, std::string_view name, std::string_view scope) const;
+  /// `count` of them from `first` on. Requires that they lie inside the buffer.
+  [[nodiscard]] std::vector<double> read(RankId rank, std::string_view name, std::string_view scope, std::size_t first,
+                                         std::size_t count) const;
+  /// Overwrites a persistent buffer that exists. Requires as many values as it has elements.
+  void write(RankId rank, std::string_view name, std::string_view scope, std::span<double const> values);
+
+  /// For the executor: the persistent buffer, made and filled if it is new. Throws InputError if an earlier step knew
+  /// it with another size or type.
+  [[nodiscard]] Numbers persistent(program::StepProgram const& program, program::Buffer const& buffer, RankId rank);
+  /// For the executor: fills `numbers`, which stand for `buffer`, by the initialiser.
+  void fill(program::StepProgram const& program, program::Buffer const& buffer, RankId rank, Numbers numbers);
+  /// For the executor: one more step ended well.
+  void count_step() { ++steps_; }
+
+ private:
+  using Key = std::pair<std::string, std::string>;  // scope, name
+  [[nodiscard]] Numbers find(RankId rank, std::string_view name, std::string_view scope) const;
+
+  Initialiser initialise_;
+  std::mutex initialising_;
+  mutable std::map<RankId, std::map<Key, Storage>> memories_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace twinstep::cpu

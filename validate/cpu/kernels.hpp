@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "sim/program/step_program.hpp"
+#include "validate/cpu/numbers.hpp"
+
+namespace twinstep::cpu {
+
+/// How many operands `function` takes, in the order that `program::Function` documents. AdamW's model copy is optional.
+struct OperandCount {
+  std::size_t least = 0;
+  std::size_t most = 0;
+};
+[[nodiscard]] OperandCount operands_of(program::Function function);
+
+/// Optimizer settings and which step, counted from 1.
+struct AdamWStep {
+  program::AdamWSettings settings;
+  std::int64_t step = 1;
+};
+
+/// Computes a memory-bound kernel on its operands, in double, rounding what it writes. An output may be an input.
+/// Requires a function that computes, its operands, and equally many elements in each.
+///
+/// gelu(x) = x Φ(x) and gelu'(x) = Φ(x) + x φ(x), with Φ and φ the normal distribution and its density
+/// (Hendrycks and Gimpel, arXiv 1606.08415). AdamW: Loshchilov and Hutter, arXiv 1711.05101, algorithm 2, with the
+/// decay scaled by the learning rate as in torch.optim.AdamW.
+void compute(program::Elementwise const& kernel, std::span<Numbers const> operands, AdamWStep const& adamw);
+
+/// C = A · B, or C += A · B, by BLAS on the calling thread. Requires operands of the GEMM's type and size.
+void multiply(program::Gemm const& gemm, Numbers a, Numbers b, Numbers c);
+
+}  // namespace twinstep::cpu

@@ -1,0 +1,147 @@
+// The memory of one rank, and what its operations compute on it.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/base/check.hpp"
+#include "sim/base/input_error.hpp"
+#include "validate/cpu/kernels.hpp"
+#include "validate/cpu/rank_run.hpp"
+
+namespace twinstep::cpu {
+
+void RankRun::make_memory() {
+  storage_.resize(role_.buffers.size());
+  numbers_.resize(role_.buffers.size());
+  users_left_.resize(role_.buffers.size());
+  for (auto const& op : role_.operations) {
+    auto& buffers = buffers_of_op_.emplace_back();
+    for (auto const& access : role_.accesses_of(op))
+      if (std::ranges::find(buffers, access.region.buffer) == buffers.end()) buffers.push_back(access.region.buffer);
+    for (auto const buffer : buffers) ++users_left_[buffer.index()];
+  }
+  for (std::size_t i = 0; i < role_.buffers.size(); ++i) {
+    if (!role_.buffers[i].is_persistent) continue;
+    numbers_[i] = step_.environment.persistent(step_.program, role_.buffers[i], rank_);
+    record_memory(BufferId{i}, true, Time{});
+  }
+}
+
+std::span<BufferId const> RankRun::buffers_of(OpId op) const {
+  return buffers_of_op_[op.index()];
+}
+
+void RankRun::allocate(OpId op) {
+  for (auto const id : buffers_of(op)) {
+    auto const& buffer = role_.buffers[id.index()];
+    if (buffer.is_persistent || buffer.first_use != op) continue;
+    auto& storage = storage_[id.index()].emplace(buffer.type, step_.program.evaluate(buffer.elements, rank_));
+    numbers_[id.index()] = storage.numbers();
+    if (buffer.category == program::MemoryCategory::kInputs)
+      step_.environment.fill(step_.program, buffer, rank_, numbers_[id.index()]);
+    record_memory(id, true, spans_[op.index()].issue);
+  }
+}
+
+void RankRun::release(OpId op) {
+  auto const now = step_.now();
+  for (auto const id : buffers_of(op)) {
+    auto const& buffer = role_.buffers[id.index()];
+    if (!buffer.is_persistent && buffer.last_use == op) record_memory(id, false, now);
+  }
+}
+
+void RankRun::record_memory(BufferId id, bool is_taken, Time time) {
+  auto const& buffer = role_.buffers[id.index()];
+  auto const bytes = size_of(buffer.type) * step_.program.evaluate(buffer.elements, rank_);
+  if (bytes == Bytes{}) return;
+  memory_.push_back(
+      {.time = time, .category = buffer.category, .space = buffer.space, .change = is_taken ? bytes : -bytes});
+}
+
+Numbers RankRun::operand(program::Region const& region) const {
+  auto const offset = step_.program.evaluate(region.offset, rank_);
+  auto const elements = step_.program.evaluate(region.elements, rank_);
+  TWINSTEP_CHECK(offset >= 0 && elements >= 0, "a region begins inside its buffer and has no negative size");
+  return numbers_[region.buffer.index()].part(static_cast<std::size_t>(offset), static_cast<std::size_t>(elements));
+}
+
+std::vector<Numbers> RankRun::operands(program::Operation const& op) const {
+  auto out = std::vector<Numbers>{};
+  for (auto const& access : role_.accesses_of(op)) out.push_back(operand(access.region));
+  return out;
+}
+
+std::vector<Member> RankRun::members(program::Operation const& op) const {
+  auto out = std::vector<Member>{};
+  auto accesses = role_.accesses_of(op);
+  for (auto const& part : role_.parts_of(std::get<program::Communication>(op.work))) {
+    auto member = Member{.rank = rank_,
+                         .operation = step_.program.describe(op),
+                         .part = &part,
+                         .elements = 0,
+                         .root = 0,
+                         .sent = {},
+                         .received = {}};
+    member.elements = std::visit([&](auto const& p) { return step_.program.evaluate(p.elements, rank_); }, part);
+    if (auto const* collective = std::get_if<program::Collective>(&part)) {
+      member.root = step_.program.evaluate(collective->root, rank_);
+      member.sent = operand(accesses[0].region);
+      member.received = operand(accesses[1].region);
+      accesses = accesses.subspan(2);
+    } else {
+      auto const sends = std::get<program::PointToPoint>(part).sends;
+      (sends ? member.sent : member.received) = operand(accesses[0].region);
+      accesses = accesses.subspan(1);
+    }
+    out.push_back(std::move(member));
+  }
+  return out;
+}
+
+namespace {
+
+/// Refuses an operand of another size or type than its operation computes on.
+void require_operand(program::StepProgram const& program, program::Operation const& op, std::span<Numbers const> all,
+                     std::size_t which, std::int64_t elements, DataType type) {
+  auto const& operand = all[which];
+  if (operand.size() == static_cast<std::size_t>(elements) && operand.type() == type) return;
+  throw InputError{fmt::format("operation {}: operand {} has {} elements of {}, but {} of {} are needed",
+                               quoted(program.describe(op)), which + 1, operand.size(), name_of(operand.type()),
+                               elements, name_of(type))};
+}
+
+}  // namespace
+
+void RankRun::compute(program::Operation const& op) {
+  auto const all = operands(op);
+  auto const& program = step_.program;
+  if (auto const* gemm = std::get_if<program::Gemm>(&op.work)) {
+    require_operand(program, op, all, 0, gemm->batch * gemm->m * gemm->k, gemm->type);
+    require_operand(program, op, all, 1, gemm->batch * gemm->k * gemm->n, gemm->type);
+    require_operand(program, op, all, 2, gemm->batch * gemm->m * gemm->n, gemm->type);
+    multiply(*gemm, all[0], all[1], all[2]);
+  } else if (auto const* kernel = std::get_if<program::Elementwise>(&op.work)) {
+    auto const elements = program.evaluate(kernel->elements, rank_);
+    for (std::size_t i = 0; i < all.size(); ++i) require_operand(program, op, all, i, elements, all[i].type());
+    cpu::compute(*kernel, all, {program.adamw, step_.environment.steps() + 1});
+  } else if (auto const* copy = std::get_if<program::Copy>(&op.work)) {
+    auto const elements = program.evaluate(copy->bytes, rank_) / size_of(all[0].type()).count();
+    require_operand(program, op, all, 0, elements, all[0].type());
+    require_operand(program, op, all, 1, elements, all[0].type());
+    for (std::size_t i = 0; i < all[0].size(); ++i) all[1].set(i, all[0][i]);
+  } else if (auto const* delay = std::get_if<program::Delay>(&op.work)) {
+    sleep(delay->duration);
+  } else {
+    TWINSTEP_CHECK(std::holds_alternative<program::Communication>(op.work), "an operation is one that computes");
+  }
+}
+
+void RankRun::sleep(Duration duration) {
+  if (duration <= Duration{}) return;
+  auto const nanoseconds = divide_up(duration.count(), 1000);
+  step_.board.sleep_until(rank_.index(), std::chrono::steady_clock::now() + std::chrono::nanoseconds{nanoseconds});
+}
+
+}  // namespace twinstep::cpu
