@@ -77,9 +77,6 @@ class BlockWriter {
 
   [[nodiscard]] program::Attention attention(bool backward) const;
   [[nodiscard]] Gemm score_gemm(std::int64_t n, std::int64_t k) const;
-  [[nodiscard]] std::int32_t query() const { return projections_.front().attended; }
-  [[nodiscard]] std::int32_t key() const { return projections_[projections_.size() / 2].attended; }
-  [[nodiscard]] std::int32_t value() const { return projections_.back().attended; }
   std::int32_t temporary(std::string_view name, std::int64_t elements) { return w_.slot(name, kTemporary, elements); }
 
   Transformer const& model_;
@@ -92,7 +89,9 @@ class BlockWriter {
   std::int32_t output_gradient_ = -1, middle_gradient_ = -1, input_gradient_ = -1;
   std::int32_t first_normed_ = -1, first_statistics_ = -1, second_normed_ = -1, second_statistics_ = -1;
   std::int32_t context_ = -1, log_sum_exp_ = -1, attention_mask_ = -1, mlp_mask_ = -1;
-  std::int32_t probabilities_ = -1, score_mask_ = -1, dropped_ = -1;  // unfused attention only
+  // Unfused attention only: each head's rows in one piece, and the score matrix.
+  std::int32_t query_ = -1, key_ = -1, value_ = -1;
+  std::int32_t probabilities_ = -1, score_mask_ = -1, dropped_ = -1;
   std::int32_t query_gradient_ = -1, key_gradient_ = -1, value_gradient_ = -1;
   std::int32_t gate_ = -1, up_ = -1, activated_gate_ = -1, activated_ = -1;
 };
@@ -125,7 +124,7 @@ void BlockWriter::project() {
   auto sources = UnitWriter::Accesses{};
   auto results = UnitWriter::Accesses{};
   for (auto& p : projections_) {
-    p.attended = w_.slot(p.name, kSaved, w_.tokens() * p.width);
+    p.attended = w_.slot(p.name, w_.shape().flash_attention ? kSaved : kTemporary, w_.tokens() * p.width);
     p.projected = p.is_rotated ? temporary(p.name + ".unrotated", w_.tokens() * p.width) : p.attended;
     w_.linear(p.name, p.tensor, first_normed_, p.projected);
     if (!p.is_rotated) continue;
@@ -168,15 +167,26 @@ Gemm BlockWriter::score_gemm(std::int64_t n, std::int64_t k) const {
   return {shape.sequence_length, n, k, shape.micro_batch * model_.heads, shape.compute_type};
 }
 
-// Attention as PyTorch writes it out: the whole s × s matrix, causal or not. Kept for each score in 16 bits: the
-// probabilities (2 bytes) and, with dropout, its mask (1) and result (2). Grouped keys are read by every head.
+// Attention as PyTorch writes it out: the whole s × s matrix, causal or not. Each head's queries, keys and values are
+// first copied into one piece, grouped keys and values once for every head (transformers' repeat_kv, torch.matmul).
+// Kept for each score in 16 bits: the probabilities (2 bytes) and, with dropout, its mask (1) and result (2).
 void BlockWriter::unfused_forward() {
   auto const length = w_.shape().sequence_length;
   auto const count = w_.tokens() * model_.heads * length;
+  auto const size = w_.tokens() * model_.query_width();
+  query_ = w_.slot("attention.query_heads", kSaved, size);
+  key_ = w_.slot("attention.key_heads", kSaved, size);
+  value_ = w_.slot("attention.value_heads", kSaved, size);
+  auto accesses = UnitWriter::Accesses{};
+  for (auto const& p : projections_) accesses.push_back(reads(p.attended));
+  for (auto const slot : {query_, key_, value_}) accesses.push_back(writes(slot));
+  auto const sources = size + 2 * w_.tokens() * model_.kv_width();
+  w_.forward("attention.heads.forward", w_.memory_bound(sources + 3 * size, 1), std::move(accesses), 3);
+
   auto const scores = temporary("attention.scores", count);
   auto query_key = score_gemm(length, model_.head_size);
   query_key.transpose_b = true;
-  w_.forward("attention.scores.forward", query_key, {reads(query()), reads(key()), writes(scores)});
+  w_.forward("attention.scores.forward", query_key, {reads(query_), reads(key_), writes(scores)});
   probabilities_ = w_.slot("attention.probabilities", kSaved, count);
   w_.forward("attention.softmax.forward", w_.memory_bound(count, 2), {reads(scores), writes(probabilities_)});
   dropped_ = probabilities_;
@@ -187,20 +197,24 @@ void BlockWriter::unfused_forward() {
                {reads(probabilities_), writes(dropped_), writes(score_mask_)});
   }
   w_.forward("attention.context.forward", score_gemm(model_.head_size, length),
-             {reads(dropped_), reads(value()), writes(context_)});
+             {reads(dropped_), reads(value_), writes(context_)});
 }
 
 void BlockWriter::unfused_backward(std::int32_t gradient) {
   auto const length = w_.shape().sequence_length;
   auto const count = w_.elements(probabilities_);
+  auto const is_grouped = model_.kv_heads < model_.heads;
+  auto const size = w_.elements(query_);
+  auto const key_gradient = is_grouped ? temporary("attention.key_heads_gradient", size) : key_gradient_;
+  auto const value_gradient = is_grouped ? temporary("attention.value_heads_gradient", size) : value_gradient_;
   auto by_value = score_gemm(length, model_.head_size);
   by_value.transpose_b = true;
   auto by_rows = score_gemm(model_.head_size, length);
   by_rows.transpose_a = true;
-  auto probability_gradient = temporary("attention.probability_gradient", count);
+  auto const probability_gradient = temporary("attention.probability_gradient", count);
   w_.backward("attention.context.data_gradient", by_value,
-              {reads(gradient), reads(value()), writes(probability_gradient)});
-  w_.backward("attention.context.value_gradient", by_rows, {reads(dropped_), reads(gradient), writes(value_gradient_)});
+              {reads(gradient), reads(value_), writes(probability_gradient)});
+  w_.backward("attention.context.value_gradient", by_rows, {reads(dropped_), reads(gradient), writes(value_gradient)});
   if (model_.dropout) {
     w_.backward("attention.dropout.backward", w_.memory_bound(count, 2, 1),
                 {updates(probability_gradient), reads(score_mask_)});
@@ -209,8 +223,11 @@ void BlockWriter::unfused_backward(std::int32_t gradient) {
   w_.backward("attention.softmax.backward", w_.memory_bound(count, 3),
               {reads(probabilities_), reads(probability_gradient), writes(score_gradient)});
   w_.backward("attention.scores.query_gradient", score_gemm(model_.head_size, length),
-              {reads(score_gradient), reads(key()), writes(query_gradient_)});
-  w_.backward("attention.scores.key_gradient", by_rows, {reads(score_gradient), reads(query()), writes(key_gradient_)});
+              {reads(score_gradient), reads(key_), writes(query_gradient_)});
+  w_.backward("attention.scores.key_gradient", by_rows, {reads(score_gradient), reads(query_), writes(key_gradient)});
+  if (!is_grouped) return;
+  w_.backward("attention.heads.backward", w_.memory_bound(2 * (size + w_.elements(key_gradient_)), 1),
+              {reads(key_gradient), reads(value_gradient), writes(key_gradient_), writes(value_gradient_)}, 2);
 }
 
 void BlockWriter::attention_backward() {

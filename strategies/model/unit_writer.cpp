@@ -48,6 +48,10 @@ bool UnitWriter::has_parameter(std::string_view tensor) const {
 }
 
 void UnitWriter::forward(std::string name, program::Work const& work, Accesses accesses, std::uint32_t launches) {
+  if (!std::holds_alternative<program::Gemm>(work)) {
+    accesses.insert(accesses.end(), unread_biases_.begin(), unread_biases_.end());
+    unread_biases_.clear();
+  }
   unit_.forward.push_back({std::move(name), work, std::move(accesses), launches});
 }
 
@@ -60,14 +64,11 @@ program::Elementwise UnitWriter::memory_bound(std::int64_t elements, int passes,
   return {program::Function::kTransformer, elements, bytes, shape_.compute_type};
 }
 
-void UnitWriter::matrix(std::string const& name, std::int32_t in, std::int32_t weight, std::int32_t out,
-                        std::int32_t bias) {
+void UnitWriter::matrix(std::string const& name, std::int32_t in, std::int32_t weight, std::int32_t out) {
   auto gemm = program::Gemm{tokens_, elements(out) / tokens_, elements(in) / tokens_};
   gemm.type = shape_.compute_type;
   gemm.transpose_b = true;
-  auto accesses = Accesses{reads(in), reads(weight), writes(out)};
-  if (bias >= 0) accesses.push_back(reads(bias));
-  forward(name + ".forward", gemm, std::move(accesses));
+  forward(name + ".forward", gemm, {reads(in), reads(weight), writes(out)});
 }
 
 void UnitWriter::matrix_backward(std::string const& name, std::int32_t in, std::int32_t weight,
@@ -86,8 +87,9 @@ void UnitWriter::matrix_backward(std::string const& name, std::int32_t in, std::
 }
 
 void UnitWriter::linear(std::string const& name, std::string const& tensor, std::int32_t in, std::int32_t out) {
+  matrix(name, in, parameter(tensor + ".weight"), out);
   auto const bias = tensor + ".bias";
-  matrix(name, in, parameter(tensor + ".weight"), out, has_parameter(bias) ? parameter(bias) : -1);
+  if (has_parameter(bias)) unread_biases_.push_back(reads(parameter(bias)));
 }
 
 void UnitWriter::linear_backward(std::string const& name, std::string const& tensor, std::int32_t in,

@@ -36,13 +36,14 @@ class UnitWriter {
   /// add reads twice and writes once: 3), plus `extra_bytes` (a dropout mask: 1).
   [[nodiscard]] program::Elementwise memory_bound(std::int64_t elements, int passes, int extra_bytes = 0) const;
 
-  /// out[tokens, n] = in[tokens, k] · matrix[n, k]ᵀ, plus a bias unless `bias` < 0.
-  void matrix(std::string const& name, std::int32_t in, std::int32_t weight, std::int32_t out, std::int32_t bias = -1);
+  /// out[tokens, n] = in[tokens, k] · weight[n, k]ᵀ.
+  void matrix(std::string const& name, std::int32_t in, std::int32_t weight, std::int32_t out);
   /// Its data gradient (none if `in_gradient` < 0), then its weight gradient: autograd's order.
   void matrix_backward(std::string const& name, std::int32_t in, std::int32_t weight, std::int32_t weight_gradient,
                        std::int32_t out_gradient, std::int32_t in_gradient);
 
-  /// `matrix` with this unit's "<tensor>.weight" and "<tensor>.bias".
+  /// `matrix` with this unit's "<tensor>.weight". A "<tensor>.bias" costs nothing extra, since the GEMM adds it as it
+  /// writes; as a GEMM has three operands, the next kernel of another kind is the one that is said to read it.
   void linear(std::string const& name, std::string const& tensor, std::int32_t in, std::int32_t out);
   /// Its data, weight and bias gradients.
   void linear_backward(std::string const& name, std::string const& tensor, std::int32_t in, std::int32_t out_gradient,
@@ -59,6 +60,7 @@ class UnitWriter {
   Shape shape_;
   std::int64_t tokens_;
   UnitWork unit_;
+  Accesses unread_biases_;
 };
 
 [[nodiscard]] inline SlotAccess reads(std::int32_t slot) {

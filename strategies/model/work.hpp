@@ -46,7 +46,7 @@ struct SlotAccess {
   bool operator==(SlotAccess const&) const = default;
 };
 
-/// One kernel. The accesses stand in the order that its work documents; a GEMM with a bias reads it as a fourth.
+/// One kernel. The accesses stand in the order that its work documents.
 struct Kernel {
   std::string name;  ///< "attention.query.forward"
   program::Work work;

@@ -68,6 +68,10 @@ TEST_CASE("without flash attention a GPT layer also keeps 5as bytes a token", "[
   shape.flash_attention = false;
   auto const layer = kind(work_of(gpt(true), shape), "layer");
   CHECK(saved_bytes(layer) == Bytes{1024 * (34 * 768 + 16 + 5 * 12 * 512)});
+  // Copying queries, keys and values head by head moves 12h bytes; softmax 4 and dropout 5 for each score. Joining
+  // their gradients is there in both; softmax 6 and dropout 5.
+  CHECK(memory_bound_bytes(layer.forward) == 1024 * ((38 + 12) * 768 + 9 * 12 * 512));
+  CHECK(memory_bound_bytes(layer.backward) == 1024 * (96 * 768 + 11 * 12 * 512));
   // The whole matrix: 4 s² d a forward for each sequence, twice that backward.
   auto const flash = flops_of(kind(work_of(gpt(true), kTokens), "layer"));
   auto const scores = 2.0 * 4 * 512 * 512 * 64 * 12;
@@ -250,6 +254,43 @@ TEST_CASE("every tensor is written before it is read and every gradient is writt
         shape.flash_attention = flash;
         shape.compute_type = type;
         for (auto const& unit : work_of(spec, shape).kinds) check_data_flow(unit);
+      }
+    }
+  }
+}
+
+TEST_CASE("every product reads and writes matrices of its own sizes", "[model][work]") {
+  for (auto const& spec : all_models()) {
+    for (auto const flash : {true, false}) {
+      auto shape = kTokens;
+      shape.flash_attention = flash;
+      for (auto const& unit : work_of(spec, shape).kinds) {
+        for (auto const* kernels : {&unit.forward, &unit.backward}) {
+          for (auto const& kernel : *kernels) {
+            auto const* gemm = std::get_if<program::Gemm>(&kernel.work);
+            if (gemm == nullptr) continue;
+            CAPTURE(unit.name, kernel.name);
+            REQUIRE(kernel.accesses.size() == 3);
+            CHECK(slot_of(unit, kernel.accesses[0]).elements == gemm->batch * gemm->m * gemm->k);
+            CHECK(slot_of(unit, kernel.accesses[1]).elements == gemm->batch * gemm->k * gemm->n);
+            CHECK(slot_of(unit, kernel.accesses[2]).elements == gemm->batch * gemm->m * gemm->n);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("forward reads every parameter of its unit", "[model][work]") {
+  for (auto const& spec : all_models()) {
+    for (auto const& unit : work_of(spec, kTokens).kinds) {
+      auto read = std::set<std::int32_t>{};
+      for (auto const& kernel : unit.forward) {
+        for (auto const access : kernel.accesses) read.insert(access.slot);
+      }
+      for (std::size_t i = 0; i < unit.slots.size(); ++i) {
+        CAPTURE(unit.name, unit.slots[i].name);
+        if (unit.slots[i].kind == SlotKind::kParameter) CHECK(read.contains(static_cast<std::int32_t>(i)));
       }
     }
   }
