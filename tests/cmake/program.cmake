@@ -1,0 +1,11 @@
+twinstep_test(unit_program
+  SOURCES unit/builder_test.cpp unit/mesh_test.cpp unit/projection_test.cpp unit/step_program_test.cpp
+  DEPENDS sim_program)
+
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_Interpreter_FOUND)
+  add_test(NAME layers COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/check_layers.py ${PROJECT_SOURCE_DIR})
+  add_test(NAME layers_checker COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/unit/check_layers_test.py)
+else()
+  twinstep_left_out("the layer check: no Python 3 interpreter")
+endif()
