@@ -83,6 +83,9 @@ struct Node {
   std::int64_t nics = 1;
   Sourced<BytesPerSecond> nic;        ///< one of them
   Host host;
+  Provenance gpus_from;               ///< of the counts above
+  Provenance gpus_per_pcie_switch_from;
+  Provenance nics_from;
   bool operator==(Node const&) const = default;
 
   /// The NIC that a GPU uses: GPUs are spread evenly over NICs, in order.
@@ -97,6 +100,7 @@ struct FabricLevel {
   std::int64_t nodes = 1;                  ///< below one switch (or one plane of switches) of this tier
   Sourced<double> oversubscription;        ///< bandwidth from below over bandwidth upwards; 1 is non-blocking
   Sourced<Duration> hop_latency;
+  Provenance nodes_from;
   bool operator==(FabricLevel const&) const = default;
 };
 
@@ -110,6 +114,7 @@ struct Fabric {
   std::int64_t ports_per_node = 0;         ///< NICs of a node that are plugged in; 0 for all of them
   std::vector<FabricLevel> levels;
   LinkCost cost;
+  Provenance ports_per_node_from;
   bool operator==(Fabric const&) const = default;
 
   /// Nodes that the topmost tier connects.

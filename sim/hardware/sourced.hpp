@@ -26,6 +26,13 @@ struct Sourced {
   bool operator==(Sourced const&) const = default;
 };
 
+/// The reason to believe a count that is stored as a plain integer beside it.
+struct Provenance {
+  Basis basis = Basis::kAssumed;
+  std::string source;
+  bool operator==(Provenance const&) const = default;
+};
+
 }  // namespace twinstep::hardware
 
 template <>

@@ -1,0 +1,80 @@
+#include "hw_profiles/catalog.hpp"
+
+#include <fmt/format.h>
+
+#include "hw_profiles/embedded.hpp"
+#include "sim/base/check.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/io/document.hpp"
+
+namespace twinstep::hw_profiles {
+namespace {
+
+/// Clusters first: they are what users ask for.
+constexpr auto kKinds = std::to_array({Kind::kCluster, Kind::kNode, Kind::kGpu, Kind::kFabric});
+
+std::string folder(Kind kind) {
+  return fmt::format("{}s", name_of(kind));
+}
+
+std::optional<std::string_view> find_file(std::string_view folder, std::string_view name) {
+  for (auto const& file : embedded_files())
+    if (file.folder == folder && file.name == name) return file.text;
+  return std::nullopt;
+}
+
+[[noreturn]] void fail_name(std::string_view what, std::string_view name, std::vector<std::string_view> const& known) {
+  throw InputError{fmt::format("found no {} profile called {}; {}", what, quoted(name), suggest_name(name, known))};
+}
+
+}  // namespace
+
+std::optional<std::string_view> find_profile(Kind kind, std::string_view name) {
+  return find_file(folder(kind), name);
+}
+
+std::vector<std::string_view> profile_names(Kind kind) {
+  auto names = std::vector<std::string_view>{};
+  for (auto const& file : embedded_files())
+    if (file.folder == folder(kind)) names.push_back(file.name);
+  return names;
+}
+
+std::vector<ProfileSummary> list_profiles() {
+  auto summaries = std::vector<ProfileSummary>{};
+  for (auto const kind : kKinds) {
+    for (auto const name : profile_names(kind)) {
+      auto const document = io::parse({profile_file(kind, name), profile_text(kind, name)});
+      summaries.push_back({kind, std::string{name}, std::string{document.at("description").string()}});
+    }
+  }
+  return summaries;
+}
+
+std::string profile_text(Kind kind, std::string_view name) {
+  if (auto const text = find_profile(kind, name)) return std::string{*text};
+  fail_name(name_of(kind), name, profile_names(kind));
+}
+
+std::string profile_text(std::string_view name) {
+  auto known = std::vector<std::string_view>{};
+  for (auto const kind : kKinds) {
+    if (auto const prefix = fmt::format("{}/", name_of(kind)); name.starts_with(prefix))
+      return profile_text(kind, name.substr(prefix.size()));
+    if (auto const text = find_profile(kind, name)) return std::string{*text};
+    for (auto const other : profile_names(kind)) known.push_back(other);
+  }
+  fail_name("hardware", name, known);
+}
+
+std::string_view schema_text(Kind kind) {
+  auto const text = find_file("schema", name_of(kind));
+  TWINSTEP_CHECK(text.has_value(), "every kind of profile ships its schema");
+  return *text;
+}
+
+std::string profile_file(Kind kind, std::string_view name) {
+  return fmt::format("hw_profiles/{}/{}.json", folder(kind), name);
+}
+
+}  // namespace twinstep::hw_profiles

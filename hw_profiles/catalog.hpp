@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/enum_names.hpp"
+
+/// The profiles that ship with the program, by kind and name.
+namespace twinstep::hw_profiles {
+
+enum class Kind : std::uint8_t { kGpu, kNode, kFabric, kCluster };
+
+/// The text of a shipped profile, or nothing.
+[[nodiscard]] std::optional<std::string_view> find_profile(Kind kind, std::string_view name);
+
+/// The names of the shipped profiles of one kind, sorted.
+[[nodiscard]] std::vector<std::string_view> profile_names(Kind kind);
+
+struct ProfileSummary {
+  Kind kind{};
+  std::string name;
+  std::string description;
+};
+
+/// Every shipped profile: clusters first, then what they are made of.
+[[nodiscard]] std::vector<ProfileSummary> list_profiles();
+
+/// The JSON text of a shipped profile. Throws InputError for an unknown name, with the nearest known one.
+[[nodiscard]] std::string profile_text(Kind kind, std::string_view name);
+/// The same for a name of any kind, clusters first; "gpu/h100-sxm5-80" names the kind too.
+[[nodiscard]] std::string profile_text(std::string_view name);
+
+/// The JSON Schema that profiles of a kind keep.
+[[nodiscard]] std::string_view schema_text(Kind kind);
+
+/// "hw_profiles/gpus/h100-sxm5-80.json": what a shipped profile is called in messages.
+[[nodiscard]] std::string profile_file(Kind kind, std::string_view name);
+
+}  // namespace twinstep::hw_profiles
+
+namespace twinstep {
+template <>
+struct EnumNames<hw_profiles::Kind> {
+  static constexpr std::array<std::string_view, 4> values{"gpu", "node", "fabric", "cluster"};
+};
+}  // namespace twinstep

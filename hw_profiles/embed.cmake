@@ -1,0 +1,16 @@
+# cmake -D ROOT=<hw_profiles> -D OUT=<file.cpp> -P embed.cmake
+# Writes every profile and schema as a raw string into one table, sorted by folder and name.
+set(text "#include \"hw_profiles/embedded.hpp\"\n\nnamespace twinstep::hw_profiles {\n\n")
+string(APPEND text "std::span<EmbeddedFile const> embedded_files() {\n  static constexpr EmbeddedFile kFiles[] = {\n")
+foreach(folder clusters fabrics gpus nodes schema)
+  file(GLOB files RELATIVE ${ROOT} ${ROOT}/${folder}/*.json)
+  list(SORT files)
+  foreach(file IN LISTS files)
+    file(READ ${ROOT}/${file} content)
+    get_filename_component(name ${file} NAME)
+    string(REGEX REPLACE "(\\.schema)?\\.json$" "" name ${name})
+    string(APPEND text "{\"${folder}\", \"${name}\", R\"~~~~(${content})~~~~\"},\n")
+  endforeach()
+endforeach()
+string(APPEND text "  };\n  return kFiles;\n}\n\n}  // namespace twinstep::hw_profiles\n")
+file(WRITE ${OUT} "${text}")

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "hw_profiles/catalog.hpp"
+#include "sim/io/document.hpp"
+
+/// From a reference (a name, a path, an object with overrides) to one document with everything in it.
+namespace twinstep::hw_profiles {
+
+/// A document whose parts are all inline, and which of its values stand in profiles. (The others come from a scenario
+/// and need no source of their own.)
+struct Resolved {
+  io::Node document;
+  std::vector<io::Source const*> profiles;  ///< alive as long as `document`'s values are
+
+  [[nodiscard]] bool is_in_profile(io::Node const& value) const;
+};
+
+/// Resolves a reference to a profile of `kind`:
+///   "dgx-h100"                             a shipped profile
+///   "my/node.json"                         a file, looked for beside the file that names it
+///   {"profile": "dgx-h100", "nic": …}      either of them, changed
+///   {"name": "mine", "gpu": …}             an object that stands for itself
+/// Parts (a cluster's node, a node's GPU) are references too. A cluster's "gpu" and "collectives" change its node's.
+/// Throws InputError for an unknown name, with the nearest known one, and for profiles that name each other in a
+/// circle.
+[[nodiscard]] Resolved resolve(Kind kind, io::Node const& reference);
+
+}  // namespace twinstep::hw_profiles

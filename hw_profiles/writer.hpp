@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "sim/hardware/cluster.hpp"
+
+namespace twinstep::hw_profiles {
+
+/// The cluster as one JSON document with node, GPU and fabric inline. `read_cluster` gives back an equal cluster.
+[[nodiscard]] std::string cluster_text(hardware::Cluster const& cluster);
+
+}  // namespace twinstep::hw_profiles

@@ -1,0 +1,3 @@
+twinstep_test(unit_hw_profiles SOURCES unit/hw_profiles_test.cpp DEPENDS hw_profiles)
+twinstep_test(unit_hw_profiles_check SOURCES unit/hw_profiles_check_test.cpp DEPENDS hw_profiles hw_profiles_check)
+twinstep_test(fuzz_profiles SOURCES fuzz/profile_mutation_test.cpp DEPENDS hw_profiles)

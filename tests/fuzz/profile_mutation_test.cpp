@@ -1,0 +1,122 @@
+#include <cstdint>
+#include <random>
+#include <string>
+
+#include "hw_profiles/catalog.hpp"
+#include "hw_profiles/reader.hpp"
+#include "hw_profiles/writer.hpp"
+#include "sim/io/document.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace twinstep;
+using namespace twinstep::hw_profiles;
+
+namespace {
+
+/// Texts whose insertion is likelier to do harm than a random byte's.
+constexpr std::string_view kFragments[] = {"{",
+                                           "}",
+                                           "[",
+                                           "]",
+                                           "\"",
+                                           ",",
+                                           ":",
+                                           "null",
+                                           "-1",
+                                           "1e99",
+                                           "0",
+                                           "NaN",
+                                           "\\u0000",
+                                           "\xff",
+                                           "{}",
+                                           "[]",
+                                           "9223372036854775808",
+                                           "e",
+                                           " GB",
+                                           "\"profile\": \"dgx-h100\",",
+                                           "1e-400",
+                                           "\xed\xa0\x80"};
+
+std::size_t below(std::mt19937_64& random, std::size_t limit) {
+  return static_cast<std::size_t>(random() % limit);
+}
+
+/// One to four changes: a byte flipped, a piece cut out, the end cut off, a fragment put in, a piece doubled.
+std::string mutated(std::string text, std::mt19937_64& random) {
+  for (auto changes = 1 + below(random, 4); changes > 0 && !text.empty(); --changes) {
+    auto const at = below(random, text.size());
+    switch (below(random, 5)) {
+      case 0: text[at] = static_cast<char>(random() & 0xffU); break;
+      case 1: text.erase(at, 1 + below(random, 40)); break;
+      case 2:
+        if (below(random, 4) == 0) text.resize(at);
+        break;
+      case 3: text.insert(at, kFragments[below(random, std::size(kFragments))]); break;
+      default: text.insert(at, text.substr(below(random, text.size()), below(random, 60))); break;
+    }
+  }
+  return text;
+}
+
+/// Whether the text is read; an InputError must be one line. Anything else thrown fails the test.
+template <class Read>
+bool is_read(std::string const& text, Read read) {
+  try {
+    read(io::parse({"fuzz.json", text}));
+    return true;
+  } catch (InputError const& error) {
+    CHECK(std::string_view{error.what()}.find('\n') == std::string_view::npos);
+    CHECK(std::string_view{error.what()}.size() > 10);
+    return false;
+  }
+}
+
+template <class Read>
+void fuzz(std::string const& original, std::uint64_t seed, Read read) {
+  auto random = std::mt19937_64{seed};
+  auto refused = 0;
+  constexpr auto kRounds = 150;
+  for (auto round = 0; round < kRounds; ++round) {
+    auto const text = mutated(original, random);
+    if (!is_read(text, read)) ++refused;
+  }
+  CHECK(refused > 0);
+}
+
+}  // namespace
+
+TEST_CASE("a damaged profile is read or refused with one line, and never crashes", "[fuzz]") {
+  auto seed = std::uint64_t{1};
+  for (auto const& profile : list_profiles()) {
+    CAPTURE(profile.name);
+    fuzz(profile_text(profile.kind, profile.name), seed++, [&](io::Node const& document) {
+      switch (profile.kind) {
+        case Kind::kGpu: static_cast<void>(read_gpu(document)); break;
+        case Kind::kNode: static_cast<void>(read_node(document)); break;
+        case Kind::kFabric: static_cast<void>(read_fabric(document)); break;
+        case Kind::kCluster: static_cast<void>(read_cluster(document)); break;
+      }
+    });
+  }
+}
+
+TEST_CASE("a damaged self-contained cluster that is still read writes itself and reads back", "[fuzz]") {
+  auto const whole = cluster_text(read_cluster(std::string{"dgx-h100-ndr"}));
+  fuzz(whole, 99, [](io::Node const& document) {
+    auto const cluster = read_cluster(document);
+    CHECK(read_cluster(io::parse({"again.json", cluster_text(cluster)})) == cluster);
+  });
+}
+
+TEST_CASE("a damaged setting is applied or refused with one line", "[fuzz]") {
+  auto const base = io::parse({"s.json", R"({"cluster": {"profile": "dgx-h100-ndr", "levels": [1, {"a": 2}]}})"});
+  auto random = std::mt19937_64{7};
+  for (auto round = 0; round < 2000; ++round) {
+    auto const setting = mutated("cluster.levels.1.a={\"x\": [1, 2]}", random);
+    try {
+      static_cast<void>(io::with_setting(base, setting));
+    } catch (InputError const& error) {
+      CHECK_THAT(error.what(), Catch::StartsWith("--set "));
+    }
+  }
+}

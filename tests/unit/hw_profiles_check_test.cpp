@@ -1,0 +1,48 @@
+#include <algorithm>
+#include <string>
+
+#include "hw_profiles/check.hpp"
+#include "sim/base/input_error.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace twinstep;
+using namespace twinstep::hw_profiles;
+
+namespace {
+
+bool any_contains(std::vector<std::string> const& findings, std::string_view part) {
+  return std::ranges::any_of(findings, [&](auto const& line) { return line.find(part) != std::string::npos; });
+}
+
+std::string changed(std::string text, std::string_view from, std::string_view to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("every shipped profile keeps its schema and can be read", "[hw_profiles]") {
+  for (auto const& profile : list_profiles()) {
+    CAPTURE(profile.name);
+    CHECK(check_profile(profile.kind, profile_file(profile.kind, profile.name),
+                        profile_text(profile.kind, profile.name)) == std::vector<std::string>{});
+  }
+}
+
+TEST_CASE("checking a profile finds breaches of its schema and what cannot be read", "[hw_profiles]") {
+  auto const gpu = profile_text(Kind::kGpu, "h100-sxm5-80");
+  auto const negative = check_profile(Kind::kGpu, "g.json", changed(gpu, "\"80 GB\"", "\"80\""));
+  CHECK(any_contains(negative, "g.json: /memory_capacity"));
+  CHECK(any_contains(negative, "\"80\" has no unit, expected a memory size"));
+  auto const bare = changed(gpu, "{\"value\": 132,", "{\"value\": 132, \"bassis\": 1,");
+  CHECK(any_contains(check_profile(Kind::kGpu, "g.json", bare),
+                     "found the unknown key \"bassis\"; did you mean \"basis\"?"));
+}
+
+TEST_CASE("checking a cluster finds references to profiles that do not exist", "[hw_profiles]") {
+  auto const text = changed(profile_text(Kind::kCluster, "dgx-h100-ndr"), "\"dgx-h100\"", "\"dgx-h10\"");
+  CHECK(any_contains(check_profile(Kind::kCluster, "c.json", text), "did you mean \"dgx-h100\"?"));
+}
+
+TEST_CASE("a file without the schema of a profile cannot be checked", "[hw_profiles]") {
+  CHECK_THROWS_AS(check_profile("no/such.json"), InputError);
+}
