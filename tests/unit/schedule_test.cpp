@@ -1,0 +1,156 @@
+#include "sim/collectives/schedule.hpp"
+
+#include <set>
+
+#include "sim/base/input_error.hpp"
+#include "sim/collectives/execute.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace twinstep;
+using namespace twinstep::collectives;
+using program::CollectiveKind;
+using program::Reduction;
+using Buffers = RankBuffers<double>;
+
+namespace {
+
+/// Rank r of four holds r, r + 1, r + 2, r + 3. The sums over ranks are 6, 10, 14, 18.
+Buffers const kFourRanks = {{0, 1, 2, 3}, {1, 2, 3, 4}, {2, 3, 4, 5}, {3, 4, 5, 6}};
+
+Buffers run(CollectiveKind kind, Algorithm algorithm, Buffers const& sent, std::int64_t root = 0) {
+  auto const ranks = static_cast<std::int64_t>(sent.size());
+  return run_collective(schedule_of(kind, algorithm, ranks, root), Reduction::kSum, sent);
+}
+
+}  // namespace
+
+TEST_CASE("all_reduce leaves the sum of all ranks everywhere", "[schedule]") {
+  auto const sums = std::vector<double>{6, 10, 14, 18};
+  for (auto const algorithm : {Algorithm::kRing, Algorithm::kTree, Algorithm::kDirect})
+    CHECK(run(CollectiveKind::kAllReduce, algorithm, kFourRanks) == Buffers(4, sums));
+}
+
+TEST_CASE("the ring's first step adds rank 0's chunk 0 to rank 1's", "[schedule][ring]") {
+  auto ring =
+      Execution<double>{schedule_of(CollectiveKind::kAllReduce, Algorithm::kRing, 4), Reduction::kSum, kFourRanks};
+  ring.run_step();
+  CHECK(ring.buffers()[1] == std::vector<double>{0 + 1, 2, 3, 4});
+}
+
+TEST_CASE("after three steps of a ring of four, rank r owns chunk r + 1 complete", "[schedule][ring]") {
+  auto ring =
+      Execution<double>{schedule_of(CollectiveKind::kAllReduce, Algorithm::kRing, 4), Reduction::kSum, kFourRanks};
+  for (auto step = 0; step < 3; ++step) ring.run_step();
+  CHECK(ring.buffers()[0][1] == 10);
+  CHECK(ring.buffers()[1][2] == 14);
+  CHECK(ring.buffers()[2][3] == 18);
+  CHECK(ring.buffers()[3][0] == 6);
+  CHECK_FALSE(ring.is_done());
+}
+
+TEST_CASE("each rank of a ring of four sends six chunks, three to reduce and three to gather", "[schedule][ring]") {
+  auto ring =
+      Execution<double>{schedule_of(CollectiveKind::kAllReduce, Algorithm::kRing, 4), Reduction::kSum, kFourRanks};
+  for (auto step = 0; step < 3; ++step) ring.run_step();
+  for (auto rank = 0; rank < 4; ++rank) CHECK(ring.sent_elements(rank) == 3);
+  ring.run();
+  for (auto rank = 0; rank < 4; ++rank) CHECK(ring.sent_elements(rank) == 6);
+}
+
+TEST_CASE("reduce_scatter leaves chunk r of the sum on rank r", "[schedule]") {
+  for (auto const algorithm : {Algorithm::kRing, Algorithm::kDirect})
+    CHECK(run(CollectiveKind::kReduceScatter, algorithm, kFourRanks) == Buffers{{6}, {10}, {14}, {18}});
+}
+
+TEST_CASE("all_gather gives every rank the chunks of all", "[schedule]") {
+  for (auto const algorithm : {Algorithm::kRing, Algorithm::kDirect})
+    CHECK(run(CollectiveKind::kAllGather, algorithm, {{6}, {10}, {14}, {18}}) == Buffers(4, {6, 10, 14, 18}));
+}
+
+TEST_CASE("broadcast gives every rank what the root holds", "[schedule]") {
+  for (auto const algorithm : {Algorithm::kRing, Algorithm::kTree, Algorithm::kDirect})
+    CHECK(run(CollectiveKind::kBroadcast, algorithm, kFourRanks, 2) == Buffers(4, {2, 3, 4, 5}));
+}
+
+TEST_CASE("reduce gives the root the sum", "[schedule]") {
+  for (auto const algorithm : {Algorithm::kRing, Algorithm::kTree, Algorithm::kDirect})
+    CHECK(run(CollectiveKind::kReduce, algorithm, kFourRanks, 1) == Buffers{{}, {6, 10, 14, 18}, {}, {}});
+}
+
+TEST_CASE("scatter deals out the root's chunks, and gather collects them", "[schedule]") {
+  CHECK(run(CollectiveKind::kScatter, Algorithm::kDirect, {{}, {}, {}, {3, 4, 5, 6}}, 3) ==
+        Buffers{{3}, {4}, {5}, {6}});
+  CHECK(run(CollectiveKind::kGather, Algorithm::kDirect, {{3}, {4}, {5}, {6}}, 3) == Buffers{{}, {}, {}, {3, 4, 5, 6}});
+}
+
+TEST_CASE("all_to_all transposes: chunk d of rank r becomes chunk r of rank d", "[schedule]") {
+  // The example is symmetric, so tens mark the sender.
+  auto const sent = Buffers{{0, 1, 2, 3}, {10, 11, 12, 13}, {20, 21, 22, 23}, {30, 31, 32, 33}};
+  CHECK(run(CollectiveKind::kAllToAll, Algorithm::kDirect, sent) ==
+        Buffers{{0, 10, 20, 30}, {1, 11, 21, 31}, {2, 12, 22, 32}, {3, 13, 23, 33}});
+}
+
+TEST_CASE("an average is the sum over the number of ranks, and max and min pick", "[schedule]") {
+  auto const ring = schedule_of(CollectiveKind::kAllReduce, Algorithm::kRing, 4);
+  CHECK(run_collective(ring, Reduction::kAverage, kFourRanks)[2] == std::vector<double>{1.5, 2.5, 3.5, 4.5});
+  CHECK(run_collective(ring, Reduction::kMax, kFourRanks)[0] == std::vector<double>{3, 4, 5, 6});
+  CHECK(run_collective(ring, Reduction::kMin, kFourRanks)[3] == std::vector<double>{0, 1, 2, 3});
+}
+
+TEST_CASE("a ring takes 2(p - 1) steps to all_reduce and p - 1 to gather or scatter", "[schedule][ring]") {
+  CHECK(schedule_of(CollectiveKind::kAllReduce, Algorithm::kRing, 8).steps == 14);
+  CHECK(schedule_of(CollectiveKind::kAllGather, Algorithm::kRing, 8).steps == 7);
+  CHECK(schedule_of(CollectiveKind::kReduceScatter, Algorithm::kRing, 8).steps == 7);
+}
+
+TEST_CASE("the first all_reduce tree of eight nodes is NCCL's", "[schedule][tree]") {
+  // nccl.md section 3.2: odd nodes are leaves; 0 - 4; 4 - 2, 6; 2 - 1, 3; 6 - 5, 7. Chunk 0 takes this tree.
+  auto const tree = schedule_of(CollectiveKind::kAllReduce, Algorithm::kTree, 8);
+  CHECK(tree.steps == 6);  // three levels up, three down
+  auto const up = [&](std::int64_t rank, std::int64_t step) { return tree.message(rank, step, 0)->to; };
+  CHECK(up(1, 0) == 2);
+  CHECK(up(3, 0) == 2);
+  CHECK(up(5, 0) == 6);
+  CHECK(up(7, 0) == 6);
+  CHECK(up(2, 1) == 4);
+  CHECK(up(6, 1) == 4);
+  CHECK(up(4, 2) == 0);
+  CHECK_FALSE(tree.message(0, 2, 0).has_value());
+}
+
+TEST_CASE("no node of an even double tree is inside both trees", "[schedule][tree]") {
+  for (auto const nodes : {2, 4, 6, 8, 12, 16, 30}) {
+    auto const tree = schedule_of(CollectiveKind::kAllReduce, Algorithm::kTree, nodes);
+    auto inside = std::multiset<std::int64_t>{};  // receives in a reducing step of that chunk's tree
+    for (auto const chunk : {0, 1}) {
+      auto receivers = std::set<std::int64_t>{};
+      for (auto rank = 0; rank < nodes; ++rank)
+        for (auto step = 0; step < tree.steps / 2; ++step)
+          if (auto const message = tree.message(rank, step, 2 * chunk)) receivers.insert(message->to);
+      inside.insert(receivers.begin(), receivers.end());
+    }
+    for (auto rank = 0; rank < nodes; ++rank) CHECK(inside.count(rank) <= 1);
+  }
+}
+
+TEST_CASE("inside a node the tree is a chain to the first GPU", "[schedule][tree]") {
+  auto const tree = schedule_of(CollectiveKind::kAllReduce, Algorithm::kTree, 8, 0, 4);
+  CHECK(tree.steps == 2 * (3 + 1));  // 2 ((p - 1) + log2 N)
+  CHECK(*tree.message(7, 0, 0) == Message{6, 0, 2, true});
+  CHECK(*tree.message(5, 2, 0) == Message{4, 0, 2, true});
+  CHECK(*tree.message(4, 3, 0) == Message{0, 0, 1, true});
+  CHECK(*tree.message(0, 3, 2) == Message{4, 1, 1, true});
+}
+
+TEST_CASE("one rank sends nothing", "[schedule]") {
+  for (auto const algorithm : {Algorithm::kRing, Algorithm::kTree, Algorithm::kDirect}) {
+    CHECK(schedule_of(CollectiveKind::kAllReduce, algorithm, 1).steps == 0);
+    CHECK(run(CollectiveKind::kAllReduce, algorithm, {{1, 2}}) == Buffers{{1, 2}});
+  }
+}
+
+TEST_CASE("an algorithm that cannot do a collective is refused with those that can", "[schedule]") {
+  CHECK_THROWS_WITH(schedule_of(CollectiveKind::kAllGather, Algorithm::kTree, 4),
+                    "algorithm: \"tree\" cannot do all_gather; these can: ring, direct");
+  CHECK_THROWS_AS(schedule_of(CollectiveKind::kAllToAll, Algorithm::kRing, 4), InputError);
+}

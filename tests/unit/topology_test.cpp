@@ -1,0 +1,171 @@
+#include "sim/topology/topology.hpp"
+
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/clusters.hpp"
+
+using namespace twinstep;
+using namespace twinstep::literals;
+using hardware::IntraNode;
+using topology::Topology;
+using Names = std::vector<std::string>;
+
+namespace {
+
+Names names(Topology const& topology, topology::Route route) {
+  auto out = Names{};
+  for (auto const link : route) out.push_back(topology.resource(link).name);
+  return out;
+}
+
+BytesPerSecond rate_of(Topology const& topology, std::string const& name) {
+  for (auto const& resource : topology.resources())
+    if (resource.name == name) return resource.bandwidth;
+  return {};
+}
+
+/// 8 GPUs on an NVSwitch, two GPUs and two NICs on each PCIe switch.
+hardware::Cluster paired_node() {
+  auto cluster = test::h100_like(1);
+  cluster.node.gpus_per_pcie_switch = 2;
+  return cluster;
+}
+
+hardware::Cluster pcie_node(IntraNode intra, std::int64_t gpus_per_switch) {
+  auto cluster = test::ideal_cluster(1, 4, intra);
+  cluster.node.gpu_link.value = 25_GBps;
+  cluster.node.pcie.value = 25_GBps;
+  cluster.node.gpus_per_pcie_switch = gpus_per_switch;
+  cluster.node.nics = 1;
+  return cluster;
+}
+
+}  // namespace
+
+TEST_CASE("on an NVSwitch every pair of GPUs is one port out and one port in apart", "[topology]") {
+  auto const topology = Topology{test::h100_like(2)};
+  CHECK(names(topology, topology.within_node(0, 3)) == Names{"gpu0.nvlink.out", "gpu3.nvlink.in"});
+  CHECK(names(topology, topology.within_node(7, 6)) == Names{"gpu7.nvlink.out", "gpu6.nvlink.in"});
+  CHECK(topology.within_node(4, 4).empty());
+}
+
+TEST_CASE("a GPU reaches the network over its own PCIe link and its own NIC", "[topology]") {
+  auto const topology = Topology{test::h100_like(2)};
+  CHECK(names(topology, topology.out_of_node(5)) == Names{"gpu5.pcie.out", "nic5.out"});
+  CHECK(names(topology, topology.into_node(5)) == Names{"nic5.in", "gpu5.pcie.in"});
+}
+
+TEST_CASE("two GPUs under one PCIe switch keep to their own NICs and talk over NVLink", "[topology]") {
+  auto const topology = Topology{paired_node()};
+  CHECK(names(topology, topology.out_of_node(1)) == Names{"gpu1.pcie.out", "nic1.out"});
+  CHECK(names(topology, topology.into_node(2)) == Names{"nic2.in", "gpu2.pcie.in"});
+  CHECK(names(topology, topology.within_node(0, 1)) == Names{"gpu0.nvlink.out", "gpu1.nvlink.in"});
+}
+
+TEST_CASE("GPUs on one PCIe switch talk below it, others over the root", "[topology]") {
+  auto const topology = Topology{pcie_node(IntraNode::kPcieP2p, 2)};
+  CHECK(names(topology, topology.within_node(0, 1)) == Names{"gpu0.pcie.out", "gpu1.pcie.in"});
+  CHECK(names(topology, topology.within_node(0, 2)) ==
+        Names{"gpu0.pcie.out", "pcie_switch0.out", "pcie_switch1.in", "gpu2.pcie.in"});
+}
+
+TEST_CASE("staged copies write host memory and read it again", "[topology]") {
+  auto const topology = Topology{pcie_node(IntraNode::kPcieStaged, 1)};
+  CHECK(names(topology, topology.within_node(0, 1)) ==
+        Names{"gpu0.pcie.out", "host.dram", "host.dram", "gpu1.pcie.in"});
+}
+
+TEST_CASE("without GPUDirect what leaves a GPU for the network crosses host memory twice", "[topology]") {
+  auto cluster = test::h100_like(2);
+  cluster.fabric.has_gpu_direct = false;
+  auto const topology = Topology{cluster};
+  CHECK(names(topology, topology.out_of_node(0)) == Names{"gpu0.pcie.out", "host.dram", "host.dram", "nic0.out"});
+  CHECK(names(topology, topology.into_node(0)) == Names{"nic0.in", "host.dram", "host.dram", "gpu0.pcie.in"});
+}
+
+TEST_CASE("a copy to the host crosses the PCIe links up to the root, then host memory", "[topology]") {
+  auto const topology = Topology{paired_node()};
+  CHECK(names(topology, topology.device_to_host()) == Names{"gpu0.pcie.out", "pcie_switch0.out", "host.dram"});
+  CHECK(names(topology, topology.host_to_device()) == Names{"host.dram", "pcie_switch0.in", "gpu0.pcie.in"});
+}
+
+TEST_CASE("a NIC runs at the slower of its own rate and its port's", "[topology]") {
+  auto cluster = test::h100_like(2);
+  cluster.fabric.port.value = 25_GBps;
+  CHECK(rate_of(Topology{cluster}, "nic0.out") == 25_GBps);
+}
+
+TEST_CASE("ports that are not plugged in leave their GPUs to share a NIC", "[topology]") {
+  auto cluster = test::h100_like(2);
+  cluster.fabric.ports_per_node = 4;
+  auto const topology = Topology{cluster};
+  CHECK(topology.nics() == 4);
+  CHECK(names(topology, topology.out_of_node(3)).back() == "nic1.out");
+  CHECK(topology.resource(topology.out_of_node(3).back()).gpus == 2);
+}
+
+TEST_CASE("several NICs of one GPU are drawn as one of their summed rate", "[topology]") {
+  auto cluster = test::h100_like(2);
+  cluster.node.nics = 32;
+  cluster.node.nic.value = cluster.fabric.port.value = BytesPerSecond{12.5e9};
+  auto const topology = Topology{cluster};
+  CHECK(topology.nics() == 8);
+  CHECK(rate_of(topology, "nic7.in") == 50_GBps);
+}
+
+TEST_CASE("an uplink carries what enters from below over the oversubscription", "[topology]") {
+  auto cluster = test::h100_like(64);
+  cluster.fabric.levels[0].oversubscription.value = 2;
+  // Rail-optimised: one NIC of each of 32 nodes, 32 * 50 / 2. Otherwise all 8 of them, 256 * 50 / 2.
+  CHECK(rate_of(Topology{cluster}, "leaf.up") == 800_GBps);
+  cluster.fabric.is_rail_optimised = false;
+  CHECK(rate_of(Topology{cluster}, "leaf.up") == 6400_GBps);
+}
+
+TEST_CASE("oversubscription of one tier narrows the tiers above it too", "[topology]") {
+  auto cluster = test::h100_like(1024);
+  cluster.fabric.levels[0].oversubscription.value = 2;
+  cluster.fabric.levels[1].oversubscription.value = 4;
+  cluster.fabric.levels.push_back({"core", 4096, {1.0}, {100_ns}});
+  // 512 nodes of 8 NICs bring 204,800 GB/s; half of it passes the leaves, a quarter of that the spine.
+  CHECK(rate_of(Topology{cluster}, "spine.up") == 25600_GBps);
+}
+
+TEST_CASE("nodes meet at the lowest tier that has both below one switch", "[topology]") {
+  auto const topology = Topology{test::h100_like(64)};
+  CHECK(topology.meeting_level(7, 7) == 0);
+  CHECK(topology.meeting_level(0, 31) == 1);
+  CHECK(topology.meeting_level(31, 32) == 2);
+}
+
+TEST_CASE("a message crosses each tier twice but the one where its nodes meet", "[topology]") {
+  auto cluster = test::h100_like(64);
+  cluster.fabric.levels[0].hop_latency.value = 300_ns;
+  cluster.fabric.levels[1].hop_latency.value = 500_ns;
+  auto const topology = Topology{cluster};
+  CHECK(topology.hop_latency(1) == 300_ns);
+  CHECK(topology.hop_latency(2) == 1100_ns);  // 300 + 500 + 300
+  auto crossed = Duration{};
+  for (auto const link : topology.out_of_node(0)) crossed += topology.resource(link).latency;
+  crossed += topology.resource(topology.up(1)).latency + topology.resource(topology.down(1)).latency;
+  for (auto const link : topology.into_node(0)) crossed += topology.resource(link).latency;
+  CHECK(crossed == 1100_ns);
+}
+
+TEST_CASE("the topology of a large cluster is as small as that of one node", "[topology]") {
+  auto const small = Topology{test::h100_like(1)};
+  auto const large = Topology{test::h100_like(4096)};
+  CHECK(small.resources().size() == large.resources().size());
+  CHECK(large.resource(large.hbm()).instances == 8 * 4096);
+  CHECK(large.resource(large.up(1)).instances == 128 * 8);  // 4096 / 32 leaves on each of 8 rails
+}
+
+TEST_CASE("a node without a network has no NIC to leave by", "[topology]") {
+  auto cluster = test::h100_like(1);
+  cluster.node.nics = 0;
+  auto const topology = Topology{cluster};
+  CHECK(topology.nics() == 0);
+  CHECK_THROWS_AS(topology.out_of_node(0), InternalError);
+}
