@@ -1,5 +1,5 @@
+#include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "tests/support/catch.hpp"
 #include "tests/support/programs.hpp"

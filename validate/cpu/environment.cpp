@@ -9,24 +9,21 @@
 
 namespace twinstep::cpu {
 
-Numbers Environment::find(RankId rank, std::string_view name, std::string_view scope) const {
-  auto const memory = memories_.find(rank);
-  if (memory == memories_.end()) return {};
-  auto const found = memory->second.find({std::string{scope}, std::string{name}});
-  return found == memory->second.end() ? Numbers{} : found->second.numbers();
-}
-
 bool Environment::holds(RankId rank, std::string_view name, std::string_view scope) const {
   auto const memory = memories_.find(rank);
   return memory != memories_.end() && memory->second.contains({std::string{scope}, std::string{name}});
 }
 
-std::vector<double> Environment::read(RankId rank, std::string_view name, std::string_view scope) const {
+Numbers Environment::find(RankId rank, std::string_view name, std::string_view scope) const {
   if (!holds(rank, name, scope))
-    throw InputError{
-        fmt::format("rank {} holds no persistent buffer {} in scope {}: only persistent buffers outlive "
-                    "a step, and only those of a program that has run",
-                    rank.index(), quoted(name), quoted(scope))};
+    throw InputError{fmt::format(
+        "rank {} holds no persistent buffer {} in scope {}: only persistent buffers outlive a step, and only those of "
+        "a program that has run",
+        rank.index(), quoted(name), quoted(scope))};
+  return memories_.at(rank).at({std::string{scope}, std::string{name}}).numbers();
+}
+
+std::vector<double> Environment::read(RankId rank, std::string_view name, std::string_view scope) const {
   return read(rank, name, scope, 0, find(rank, name, scope).size());
 }
 

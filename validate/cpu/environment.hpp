@@ -34,7 +34,8 @@ class Environment {
   [[nodiscard]] std::int64_t steps() const { return steps_; }
   /// Whether `rank` holds a persistent buffer of that name and scope.
   [[nodiscard]] bool holds(RankId rank, std::string_view name, std::string_view scope) const;
-  /// The numbers of a persistent buffer. Throws InputError if `rank` holds none of that name and scope.
+  /// The numbers of a persistent buffer. This and the next two throw InputError if `rank` holds none of that name and
+  /// scope.
   [[nodiscard]] std::vector<double> read(RankId rank, std::string_view name, std::string_view scope) const;
   /// `count` of them from `first` on. Requires that they lie inside the buffer.
   [[nodiscard]] std::vector<double> read(RankId rank, std::string_view name, std::string_view scope, std::size_t first,
@@ -56,7 +57,7 @@ class Environment {
 
   Initialiser initialise_;
   std::mutex initialising_;
-  mutable std::map<RankId, std::map<Key, Storage>> memories_;
+  mutable std::map<RankId, std::map<Key, Storage>> memories_;  // Numbers, like pointers, do not carry const
   std::int64_t steps_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "validate/cpu/exchange.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
