@@ -20,8 +20,8 @@ class InternalError : public std::logic_error {
 }  // namespace twinstep
 
 /// States an invariant, in every build. `sentence` says what it means; it is evaluated only on failure.
-#define TWINSTEP_CHECK(condition, sentence) \
-  do {                                      \
-    if (!(condition)) [[unlikely]]          \
+#define TWINSTEP_CHECK(condition, sentence)         \
+  do {                                              \
+    if (!(condition)) [[unlikely]]                  \
       ::twinstep::fail_check(#condition, sentence); \
   } while (false)

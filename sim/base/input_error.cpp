@@ -1,10 +1,10 @@
 #include "sim/base/input_error.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+
+#include <fmt/core.h>
 
 namespace twinstep {
 namespace {
@@ -47,7 +47,8 @@ std::string suggest_name(std::string_view name, std::vector<std::string_view> co
     return fmt::format("did you mean \"{}\"?", near);
   constexpr std::size_t kShown = 12;
   auto text = std::string{"known:"};
-  for (std::size_t i = 0; i < known.size() && i < kShown; ++i) text += fmt::format("{} {}", i == 0 ? "" : ",", known[i]);
+  for (std::size_t i = 0; i < known.size() && i < kShown; ++i)
+    text += fmt::format("{} {}", i == 0 ? "" : ",", known[i]);
   if (known.size() > kShown) text += fmt::format(" and {} more", known.size() - kShown);
   return text;
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <compare>
 #include <cstdint>
 #include <limits>
@@ -49,7 +48,7 @@ class Quantity {
 };
 
 using Bytes = Quantity<struct BytesTag, std::int64_t>;
-using Flops = Quantity<struct FlopsTag, double>;  ///< floating-point operations; a multiply-add is two
+using Flops = Quantity<struct FlopsTag, double>;              ///< floating-point operations; a multiply-add is two
 using Duration = Quantity<struct DurationTag, std::int64_t>;  ///< simulated time, picoseconds; 106 days at most
 using Seconds = Quantity<struct SecondsTag, double>;          ///< wall-clock time of whole jobs
 using BytesPerSecond = Quantity<struct BytesPerSecondTag, double>;
@@ -67,11 +66,14 @@ inline constexpr double kPicosecondsPerSecond = 1e12;
   return Seconds{static_cast<double>(time.count()) / kPicosecondsPerSecond};
 }
 
-/// Seconds as simulated time, rounded up to the next picosecond. Requires 0 <= seconds < 106 days.
+/// Seconds as simulated time, rounded up to the next picosecond; an excess over a whole picosecond that is only the
+/// rounding error of the double (2^-50 of the value) does not count. Requires 0 <= seconds < 106 days.
 [[nodiscard]] inline Duration to_duration(Seconds seconds) {
-  auto const picoseconds = std::ceil(seconds.count() * kPicosecondsPerSecond);
+  auto const picoseconds = seconds.count() * kPicosecondsPerSecond;
   TWINSTEP_CHECK(picoseconds >= 0 && picoseconds < 9.2e18, "a duration lies outside the simulated clock");
-  return Duration{static_cast<std::int64_t>(picoseconds)};
+  auto const whole = static_cast<std::int64_t>(picoseconds);
+  auto const excess = picoseconds - static_cast<double>(whole);
+  return Duration{excess > picoseconds * 0x1p-50 ? whole + 1 : whole};
 }
 
 /// Time to move `size` at `rate`, rounded up: a transfer never ends early. Requires rate > 0.
@@ -104,16 +106,36 @@ inline constexpr double kPicosecondsPerSecond = 1e12;
 
 namespace literals {
 // Decimal and binary sizes are different literals: link rates are decimal, memory sizes often binary.
-constexpr Bytes operator""_B(unsigned long long v) { return Bytes{static_cast<std::int64_t>(v)}; }
-constexpr Bytes operator""_KB(unsigned long long v) { return Bytes{static_cast<std::int64_t>(v) * 1000}; }
-constexpr Bytes operator""_MB(unsigned long long v) { return Bytes{static_cast<std::int64_t>(v) * 1000'000}; }
-constexpr Bytes operator""_GB(unsigned long long v) { return Bytes{static_cast<std::int64_t>(v) * 1000'000'000}; }
-constexpr Bytes operator""_KiB(unsigned long long v) { return Bytes{static_cast<std::int64_t>(v) << 10}; }
-constexpr Bytes operator""_MiB(unsigned long long v) { return Bytes{static_cast<std::int64_t>(v) << 20}; }
-constexpr Bytes operator""_GiB(unsigned long long v) { return Bytes{static_cast<std::int64_t>(v) << 30}; }
-constexpr Duration operator""_ps(unsigned long long v) { return Duration{static_cast<std::int64_t>(v)}; }
-constexpr Duration operator""_ns(unsigned long long v) { return Duration{static_cast<std::int64_t>(v) * 1000}; }
-constexpr Duration operator""_us(unsigned long long v) { return Duration{static_cast<std::int64_t>(v) * 1000'000}; }
+constexpr Bytes operator""_B(unsigned long long v) {
+  return Bytes{static_cast<std::int64_t>(v)};
+}
+constexpr Bytes operator""_KB(unsigned long long v) {
+  return Bytes{static_cast<std::int64_t>(v) * 1000};
+}
+constexpr Bytes operator""_MB(unsigned long long v) {
+  return Bytes{static_cast<std::int64_t>(v) * 1000'000};
+}
+constexpr Bytes operator""_GB(unsigned long long v) {
+  return Bytes{static_cast<std::int64_t>(v) * 1000'000'000};
+}
+constexpr Bytes operator""_KiB(unsigned long long v) {
+  return Bytes{static_cast<std::int64_t>(v) << 10};
+}
+constexpr Bytes operator""_MiB(unsigned long long v) {
+  return Bytes{static_cast<std::int64_t>(v) << 20};
+}
+constexpr Bytes operator""_GiB(unsigned long long v) {
+  return Bytes{static_cast<std::int64_t>(v) << 30};
+}
+constexpr Duration operator""_ps(unsigned long long v) {
+  return Duration{static_cast<std::int64_t>(v)};
+}
+constexpr Duration operator""_ns(unsigned long long v) {
+  return Duration{static_cast<std::int64_t>(v) * 1000};
+}
+constexpr Duration operator""_us(unsigned long long v) {
+  return Duration{static_cast<std::int64_t>(v) * 1000'000};
+}
 constexpr Duration operator""_ms(unsigned long long v) {
   return Duration{static_cast<std::int64_t>(v) * 1000'000'000};
 }

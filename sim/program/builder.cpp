@@ -20,7 +20,9 @@ BufferId RoleBuilder::buffer(Buffer buffer) {
   return BufferId{role_->buffers.size() - 1};
 }
 
-Region RoleBuilder::whole(BufferId buffer) const { return {buffer, 0, get(buffer).elements}; }
+Region RoleBuilder::whole(BufferId buffer) const {
+  return {buffer, 0, get(buffer).elements};
+}
 
 void RoleBuilder::wait(StreamId stream, OpId op) {
   TWINSTEP_CHECK(op.exists(), "a stream waits for an operation");
@@ -37,7 +39,10 @@ OpId RoleBuilder::append(Operation op, std::span<OpId const> waits, std::span<Ac
   role_->accesses.insert(role_->accesses.end(), accesses.begin(), accesses.end());
   for (auto const& access : accesses) {
     auto& buffer = role_->buffers[access.region.buffer.index()];
-    if (!buffer.first_use.exists()) buffer.first_use = id;
+    if (!buffer.first_use.exists())
+      buffer.first_use = id;
+    else if (buffer.last_use != id && role_->operations[buffer.last_use.index()].stream != op.stream)
+      buffer.crosses_streams = true;
     buffer.last_use = id;
   }
   if (op.stream.exists()) last_on_[op.stream.index()] = id;
@@ -61,7 +66,8 @@ OpId RoleBuilder::add(StreamId stream, NameId name, Collective const& collective
 
 OpId RoleBuilder::group(StreamId stream, NameId name, std::span<CommunicationPart const> parts,
                         std::span<Access const> accesses) {
-  auto const range = IndexRange{static_cast<std::uint32_t>(role_->parts.size()), static_cast<std::uint32_t>(parts.size())};
+  auto const range =
+      IndexRange{static_cast<std::uint32_t>(role_->parts.size()), static_cast<std::uint32_t>(parts.size())};
   role_->parts.insert(role_->parts.end(), parts.begin(), parts.end());
   return add(stream, name, Communication{range}, accesses);
 }
@@ -70,7 +76,9 @@ OpId RoleBuilder::host(NameId name, std::span<OpId const> ops, Duration work) {
   return append({.name = name, .stream = {}, .launches = 0, .work = Delay{work}}, ops, {});
 }
 
-ProgramBuilder::ProgramBuilder(Mesh mesh) { program_.mesh = std::move(mesh); }
+ProgramBuilder::ProgramBuilder(Mesh mesh) {
+  program_.mesh = std::move(mesh);
+}
 
 NameId ProgramBuilder::name(std::string_view text) {
   auto const [entry, is_new] = ids_.try_emplace(std::string{text}, program_.names.size());

@@ -12,9 +12,15 @@
 
 namespace twinstep::program {
 
-[[nodiscard]] inline Access reads(Region region) { return {region, AccessMode::kRead}; }
-[[nodiscard]] inline Access writes(Region region) { return {region, AccessMode::kWrite}; }
-[[nodiscard]] inline Access updates(Region region) { return {region, AccessMode::kReadWrite}; }
+[[nodiscard]] inline Access reads(Region region) {
+  return {region, AccessMode::kRead};
+}
+[[nodiscard]] inline Access writes(Region region) {
+  return {region, AccessMode::kWrite};
+}
+[[nodiscard]] inline Access updates(Region region) {
+  return {region, AccessMode::kReadWrite};
+}
 
 class ProgramBuilder;
 
@@ -34,7 +40,8 @@ class RoleBuilder {
   /// Everything added to `stream` from now on comes after `op`, whatever stream that is on.
   void wait(StreamId stream, OpId op);
 
-  OpId add(StreamId stream, NameId name, Work const& work, std::span<Access const> accesses, std::uint32_t launches = 1);
+  OpId add(StreamId stream, NameId name, Work const& work, std::span<Access const> accesses,
+           std::uint32_t launches = 1);
   OpId add(StreamId stream, NameId name, Work const& work, std::initializer_list<Access> accesses,
            std::uint32_t launches = 1) {
     return add(stream, name, work, std::span{accesses.begin(), accesses.size()}, launches);

@@ -62,8 +62,8 @@ WorkKind work_kind_of(Role const& role, Operation const& op) {
   if (op.is_on_host()) return WorkKind::kHost;
   return std::visit(
       Overloaded{[](Gemm const&) { return WorkKind::kGemm; }, [](Attention const&) { return WorkKind::kAttention; },
-                 [](Elementwise const&) { return WorkKind::kElementwise; },
-                 [](Copy const&) { return WorkKind::kCopy; }, [](Delay const&) { return WorkKind::kDelay; },
+                 [](Elementwise const&) { return WorkKind::kElementwise; }, [](Copy const&) { return WorkKind::kCopy; },
+                 [](Delay const&) { return WorkKind::kDelay; },
                  [&](Communication const& communication) {
                    auto const parts = role.parts_of(communication);
                    if (parts.size() != 1) return WorkKind::kGroup;
@@ -74,8 +74,7 @@ WorkKind work_kind_of(Role const& role, Operation const& op) {
 }
 
 Bytes payload(StepProgram const& program, CommunicationPart const& part, RankId rank) {
-  return std::visit(
-      [&](auto const& p) { return size_of(p.type) * program.evaluate(p.elements, rank); }, part);
+  return std::visit([&](auto const& p) { return size_of(p.type) * program.evaluate(p.elements, rank); }, part);
 }
 
 }  // namespace twinstep::program

@@ -32,8 +32,10 @@ struct Buffer {
   MemoryCategory category = MemoryCategory::kActivations;
   MemorySpace space = MemorySpace::kDevice;
   bool is_persistent = false;
-  OpId first_use;  ///< follows from the operations; none if nothing touches it
+  // These follow from the operations.
+  OpId first_use;  ///< none if nothing touches it
   OpId last_use;
+  bool crosses_streams = false;  ///< operations of more than one stream touch it
   bool operator==(Buffer const&) const = default;
 };
 
@@ -87,8 +89,8 @@ struct AdamWSettings {
 
 /// What the step achieves, for rates and utilisation.
 struct StepFacts {
-  std::int64_t tokens = 0;        ///< tokens (or samples) of the global batch
-  Flops model_flops;              ///< of all ranks, without recomputation
+  std::int64_t tokens = 0;  ///< tokens (or samples) of the global batch
+  Flops model_flops;        ///< of all ranks, without recomputation
   DataType compute_type = DataType::kBf16;
   bool operator==(StepFacts const&) const = default;
 };

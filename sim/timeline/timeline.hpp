@@ -19,18 +19,18 @@ enum class Clock : std::uint8_t { kVirtual, kReal };
 
 /// Where a timeline comes from, and the facts that its rates need.
 struct Manifest {
-  std::string version;                 ///< of the program that made it
+  std::string version;  ///< of the program that made it
   Clock clock = Clock::kVirtual;
-  std::string scenario;                ///< one line for people: model, strategy, cluster
-  std::string calibration;             ///< "uncalibrated: datasheet and default constants", or what was fitted on what
-  std::string program_hash;            ///< of the step program, hexadecimal
-  std::string machine_hash;            ///< of the machine that it ran on, hexadecimal
+  std::string scenario;      ///< one line for people: model, strategy, cluster
+  std::string calibration;   ///< "uncalibrated: datasheet and default constants", or what was fitted on what
+  std::string program_hash;  ///< of the step program, hexadecimal
+  std::string machine_hash;  ///< of the machine that it ran on, hexadecimal
   std::int64_t world_size = 1;
-  std::int64_t tokens = 0;             ///< of the global batch
-  Flops model_flops;                   ///< of all ranks, without recomputation
-  Flops hardware_flops;                ///< of all ranks, as executed
-  FlopsPerSecond peak;                 ///< of one rank's processor, dense, in the step's compute type; 0 if unknown
-  Bytes memory_capacity;               ///< of one rank's device; 0 if unknown
+  std::int64_t tokens = 0;  ///< of the global batch
+  Flops model_flops;        ///< of all ranks, without recomputation
+  Flops hardware_flops;     ///< of all ranks, as executed
+  FlopsPerSecond peak;      ///< of one rank's processor, dense, in the step's compute type; 0 if unknown
+  Bytes memory_capacity;    ///< of one rank's device; 0 if unknown
   bool operator==(Manifest const&) const = default;
 };
 
@@ -53,10 +53,10 @@ struct Span {
   NameId name;
   NameId scope;
   program::WorkKind kind{};
-  Bytes bytes;   ///< payload of communications and copies, else 0
-  Time issue;    ///< the host issued it
-  Time arrive;   ///< this rank was ready to run it
-  Time start;    ///< it ran: every rank that it needs had arrived. A real clock cannot see this and says `arrive`
+  Bytes bytes;  ///< payload of communications and copies, else 0
+  Time issue;   ///< the host issued it
+  Time arrive;  ///< this rank was ready to run it
+  Time start;   ///< it ran: every rank that it needs had arrived. A real clock cannot see this and says `arrive`
   Time end;
   bool operator==(Span const&) const = default;
 };
@@ -71,13 +71,13 @@ struct MemorySample {
   bool operator==(MemorySample const&) const = default;
 };
 
-/// What moved over links of one kind, over the whole job.
+/// What the busiest link of one kind carried, one way.
 struct LinkTraffic {
-  std::string name;        ///< "nvlink", "nic", …
+  std::string name;  ///< "nvlink", "nic", …
   bool is_inter_node = false;
-  Bytes bytes;             ///< one way, summed over all links of this kind
-  std::int64_t links = 1;  ///< how many of them carried traffic
-  BytesPerSecond bandwidth;  ///< of one of them, one way
+  Bytes bytes;               ///< as a load: protocol overhead included, so that bytes / bandwidth is busy time
+  std::int64_t links = 1;    ///< links of this kind in the cluster
+  BytesPerSecond bandwidth;  ///< of one of them
   bool operator==(LinkTraffic const&) const = default;
 };
 
@@ -97,8 +97,8 @@ struct Timeline {
   std::vector<MemorySample> memory;
   std::vector<LinkTraffic> links;
   WireBytes wire;
-  Duration step_time;        ///< the last end
-  std::int64_t events = 0;   ///< that the executor handled
+  Duration step_time;       ///< the last end
+  std::int64_t events = 0;  ///< that the executor handled
   bool operator==(Timeline const&) const = default;
 
   [[nodiscard]] std::string_view text(NameId name) const {

@@ -21,7 +21,9 @@ TEST_CASE("decimal and binary sizes differ", "[base]") {
 }
 
 template <class A, class B>
-concept Addable = requires(A a, B b) { a + b; };
+concept Addable = requires(A a, B b) {
+  a + b;
+};
 
 TEST_CASE("quantities of different dimensions do not mix", "[base]") {
   STATIC_REQUIRE(Addable<Bytes, Bytes>);

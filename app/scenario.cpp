@@ -1,0 +1,61 @@
+#include "app/scenario.hpp"
+
+#include <filesystem>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "hw_profiles/reader.hpp"
+#include "strategies/model/read_model.hpp"
+#include "strategies/plan/read_plan.hpp"
+
+namespace twinstep::app {
+namespace {
+
+/// A GPU without a rate for the plan's type cannot train in it.
+void check_precision(io::Node const& training, Scenario const& scenario) {
+  auto const& gpu = scenario.cluster.node.gpu;
+  if (gpu.peak(scenario.plan.precision)) return;
+  auto known = std::string{};
+  for (auto const& peak : gpu.peaks) known += fmt::format("{}{}", known.empty() ? "" : ", ", name_of(peak.type));
+  auto const place = training.find("precision").value_or(training);
+  place.fail(fmt::format("{} has no rate for {}", gpu.name, name_of(scenario.plan.precision)),
+             fmt::format("use one of {}", known));
+}
+
+}  // namespace
+
+std::string Scenario::strategy_title() const {
+  auto const recompute = plan.recompute == strategies::Recompute::kFull ? " + recompute" : "";
+  return fmt::format("{}{}", name_of(plan.strategy), recompute);
+}
+
+std::string Scenario::title() const {
+  return fmt::format("{}, {}, {} rank{} on {} × {} ({})", model_name(model), strategy_title(), plan.ranks,
+                     plan.ranks == 1 ? "" : "s", cluster.nodes, cluster.node.name, cluster.name);
+}
+
+std::vector<Scenario> read_scenarios(std::string const& path, std::vector<std::string> const& settings) {
+  auto document = io::parse_file(path);
+  for (auto const& setting : settings) document = io::with_setting(document, setting);
+  document.allow_only({"name", "cluster", "model", "training", "strategy"});
+
+  auto common = Scenario{};
+  common.cluster = hw_profiles::read_cluster(document.at("cluster"));
+  auto const directory = std::filesystem::path{path}.parent_path().string();
+  common.model = strategies::read_model(document.at("model"), directory, common.warnings);
+
+  auto const strategy = document.at("strategy");
+  auto const is_list = strategy.is(io::Node::Type::kArray);
+  auto const strategies = is_list ? strategy.elements() : std::vector{strategy};
+  if (strategies.empty()) strategy.fail("found no strategy", "name at least one");
+  auto scenarios = std::vector<Scenario>{};
+  for (auto const& each : strategies) {
+    auto& scenario = scenarios.emplace_back(common);
+    scenario.plan = read_plan(document.at("training"), each, scenario.model, scenario.cluster.gpus());
+    check_precision(document.at("training"), scenario);
+  }
+  return scenarios;
+}
+
+}  // namespace twinstep::app

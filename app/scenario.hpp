@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/hardware/cluster.hpp"
+#include "sim/io/document.hpp"
+#include "strategies/model/model_spec.hpp"
+#include "strategies/plan/plan.hpp"
+
+namespace twinstep::app {
+
+/// One question: this model, trained by this plan, on this cluster.
+struct Scenario {
+  hardware::Cluster cluster;
+  strategies::ModelSpec model;
+  strategies::Plan plan;
+  std::vector<std::string> warnings;
+
+  /// "llama-2-7b, zero-3 with full recomputation, 32 ranks on 4 × dgx-h100 (dgx-h100-ndr)"
+  [[nodiscard]] std::string title() const;
+  /// "zero-3 + recompute", for a row of a table.
+  [[nodiscard]] std::string strategy_title() const;
+};
+
+/// Reads a scenario file with the settings of the command line in place of its own values. Its "strategy" may be a
+/// list: one scenario for each. app/schema/scenario.schema.json describes the form. Throws InputError.
+[[nodiscard]] std::vector<Scenario> read_scenarios(std::string const& path, std::vector<std::string> const& settings);
+
+}  // namespace twinstep::app

@@ -1,0 +1,62 @@
+#include "sim/cost/kernel_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/check.hpp"
+
+namespace twinstep::cost {
+namespace {
+
+using namespace program;
+
+Bytes bytes_moved(Gemm const& g) {
+  auto const operands = g.m * g.k + g.k * g.n + g.m * g.n * (g.accumulate ? 2 : 1);
+  return size_of(g.type) * (operands * g.batch);
+}
+
+/// Queries, keys, values and the output; backward also reads the output's gradient and writes three gradients.
+Bytes bytes_moved(Attention const& a) {
+  auto const queries = a.batch * a.query_length * a.heads * a.head_size;
+  auto const keys = a.batch * a.key_length * a.kv_heads * a.head_size;
+  return size_of(a.type) * (a.backward ? 4 * queries + 4 * keys : 2 * queries + 2 * keys);
+}
+
+}  // namespace
+
+KernelModel::KernelModel(hardware::Gpu const& gpu)
+    : gemm_{gpu.efficiency.gemm.value},
+      gemm_half_k_{gpu.efficiency.gemm_half_k.value},
+      attention_forward_{gpu.efficiency.attention_forward.value},
+      attention_backward_{gpu.efficiency.attention_backward.value},
+      memory_{gpu.efficiency.memory.value},
+      sms_{static_cast<double>(gpu.sm_count.value)},
+      start_{gpu.kernel_start.value} {
+  for (auto const& peak : gpu.peaks) peak_[static_cast<std::size_t>(peak.type)] = peak.rate.value.count();
+}
+
+Duration KernelModel::compute_at(double flops, double rate, std::int64_t held_sms) const {
+  TWINSTEP_CHECK(rate > 0, "a kernel's element type has a rate on this GPU");
+  auto const free_share = std::max(1.0, sms_ - static_cast<double>(held_sms)) / sms_;
+  return to_duration(Seconds{flops / (rate * free_share)});
+}
+
+KernelDemand KernelModel::demand(Work const& work, std::int64_t elements, std::int64_t held_sms) const {
+  auto const inflated = [this](Bytes bytes) {
+    return Bytes{static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes.count()) / memory_))};
+  };
+  if (auto const* gemm = std::get_if<Gemm>(&work)) {
+    auto const k = static_cast<double>(gemm->k);
+    auto const rate = peak_[static_cast<std::size_t>(gemm->type)] * gemm_ * k / (k + gemm_half_k_);
+    return {start_, compute_at(flops_of(work).count(), rate, held_sms), inflated(bytes_moved(*gemm))};
+  }
+  if (auto const* attention = std::get_if<Attention>(&work)) {
+    auto const efficiency = attention->backward ? attention_backward_ : attention_forward_;
+    auto const rate = peak_[static_cast<std::size_t>(attention->type)] * efficiency;
+    return {start_, compute_at(flops_of(work).count(), rate, held_sms), inflated(bytes_moved(*attention))};
+  }
+  auto const& elementwise = std::get<Elementwise>(work);
+  return {start_, Duration{}, inflated(Bytes{elements * elementwise.bytes_per_element})};
+}
+
+}  // namespace twinstep::cost

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/collectives/folded.hpp"
+#include "sim/engine/fluid_network.hpp"
+#include "sim/engine/machine.hpp"
+#include "sim/program/projection.hpp"
+
+namespace twinstep::engine {
+
+/// Which resources of the network each cell uses.
+///
+/// The topology shows one node for all. Cells whose representatives sit on different nodes have links of their own;
+/// what stands above several nodes (a leaf's uplink) they share if their nodes do; device memory belongs to a cell
+/// alone.
+class ResourceMap {
+ public:
+  ResourceMap(program::Projection const& cells, Machine const& machine, FluidNetwork& network);
+
+  /// The device memory of `cell`.
+  [[nodiscard]] std::uint32_t memory(program::CellId cell) const { return memory_[cell.index()]; }
+  /// Adds what `loads` put on the resources of `cell` to `uses`; a resource that is already there is not added twice.
+  void add_uses(std::span<collectives::Load const> loads, program::CellId cell, std::vector<Use>& uses) const;
+  void add_use(ResourceId resource, Bytes bytes, program::CellId cell, std::vector<Use>& uses) const;
+
+  /// The topology's resource behind a resource of the network.
+  [[nodiscard]] ResourceId origin(std::uint32_t resource) const { return origin_[resource]; }
+  [[nodiscard]] std::size_t size() const { return origin_.size(); }
+
+ private:
+  [[nodiscard]] std::uint32_t find(ResourceId resource, program::CellId cell) const;
+
+  std::size_t per_view_ = 0;  // resources of the topology
+  ResourceId hbm_;
+  std::vector<std::uint32_t> view_of_cell_;  // cells on one node share a view
+  std::vector<std::uint32_t> resource_;      // by view, then by topology resource
+  std::vector<std::uint32_t> memory_;        // by cell
+  std::vector<ResourceId> origin_;
+};
+
+}  // namespace twinstep::engine

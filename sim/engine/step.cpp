@@ -1,0 +1,239 @@
+#include "sim/engine/step.hpp"
+
+#include <algorithm>
+
+#include "sim/base/check.hpp"
+#include "sim/base/input_error.hpp"
+
+namespace twinstep::engine {
+
+using namespace program;
+
+Step::Step(StepProgram const& program, Machine const& machine)
+    : program_{program},
+      machine_{machine},
+      cells_{program},
+      resources_{cells_, machine, network_},
+      rendezvous_{program, cells_, machine},
+      carried_(resources_.size()) {
+  for (std::size_t c = 0; c < cells_.size(); ++c) add_cell(CellId{c});
+}
+
+void Step::add_cell(CellId id) {
+  auto const& role = program_.roles[cells_.role(id).index()];
+  auto const track = timeline::TrackId{id.index()};
+  auto& cell = states_.emplace_back();
+  cell.role = &role;
+  cell.rank = cells_.representative(id);
+  cell.multiplicity = cells_.multiplicity(id);
+  cell.first_span = spans_.size();
+  cell.first_stream = streams_.size();
+  ledgers_.emplace_back(program_, role, cell.rank, track, machine_);
+  dirty_.push_back(static_cast<std::uint32_t>(id.index()));
+
+  for (std::size_t s = 0; s < role.streams.size(); ++s)
+    streams_.push_back({.cell = static_cast<std::uint32_t>(id.index())});
+  spans_.reserve(spans_.size() + role.operations.size());
+  for (std::size_t i = 0; i < role.operations.size(); ++i) {
+    auto const& op = role.operations[i];
+    spans_.push_back({.track = track,
+                      .stream = op.stream,
+                      .op = OpId{i},
+                      .name = op.name,
+                      .scope = op.scope,
+                      .kind = work_kind_of(role, op),
+                      .issue = kNever,
+                      .end = kNever});
+    if (!op.is_on_host()) streams_[cell.first_stream + op.stream.index()].queue.emplace_back(i);
+  }
+  unfinished_ += role.operations.size();
+}
+
+void Step::mark(CellState& cell) {
+  if (cell.is_dirty) return;
+  cell.is_dirty = true;
+  dirty_.push_back(static_cast<std::uint32_t>(&cell - states_.data()));
+}
+
+void Step::start_ready_operations() {
+  for (std::size_t i = 0; i < dirty_.size(); ++i) {
+    auto& cell = states_[dirty_[i]];
+    cell.is_dirty = false;
+    issue(cell);
+    for (std::size_t s = 0; s < cell.role->streams.size(); ++s)
+      start_next(static_cast<std::uint32_t>(cell.first_stream + s));
+  }
+  dirty_.clear();
+}
+
+/// The host issues operations one after another, each at its cost, until it has to wait for the device.
+void Step::issue(CellState& cell) {
+  auto const& host = machine_.cluster().node.host;
+  auto& ledger = ledgers_[static_cast<std::size_t>(&cell - states_.data())];
+  for (; cell.next_issue < cell.role->operations.size(); ++cell.next_issue) {
+    auto const id = OpId{cell.next_issue};
+    auto const& op = cell.role->operations[cell.next_issue];
+    auto& span = span_of(cell, id);
+    if (op.is_on_host()) {
+      if (!issue_host_operation(cell, op, span)) return;
+      continue;
+    }
+    auto const is_communication = std::holds_alternative<Communication>(op.work);
+    auto const cost = is_communication ? host.communication_launch.value : host.launch.value;
+    cell.host_time += cost * static_cast<std::int64_t>(op.launches);
+    span.issue = cell.host_time;
+    ledger.on_issue(id, cell.role->accesses_of(op), cell.host_time);
+  }
+}
+
+/// The host waits until what it names has ended, then works. False if it has to go on waiting.
+bool Step::issue_host_operation(CellState& cell, Operation const& op, timeline::Span& span) {
+  if (span.issue == kNever) span.issue = cell.host_time;
+  auto arrive = cell.host_time;
+  for (auto const wait : cell.role->waits_of(op)) {
+    auto const end = span_of(cell, wait).end;
+    if (end == kNever) return false;
+    arrive = std::max(arrive, end);
+  }
+  cell.host_time = arrive + std::get<Delay>(op.work).duration;
+  span.arrive = span.start = arrive;
+  span.end = cell.host_time;
+  --unfinished_;
+  return true;
+}
+
+/// Starts the next operation of a stream if everything that it needs has happened.
+void Step::start_next(std::uint32_t index) {
+  auto& stream = streams_[index];
+  if (stream.is_busy || stream.next == stream.queue.size()) return;
+  auto& cell = states_[stream.cell];
+  auto const id = stream.queue[stream.next];
+  auto const& op = cell.role->operations[id.index()];
+  auto& span = span_of(cell, id);
+  if (span.issue == kNever) return;
+  auto ready = std::max(span.issue, stream.last_end);
+  for (auto const wait : cell.role->waits_of(op)) {
+    auto const end = span_of(cell, wait).end;
+    if (end == kNever) return;
+    ready = std::max(ready, end);
+  }
+  if (ready > now_) {
+    if (stream.wakes == ready) return;
+    stream.wakes = ready;
+    events_.add(ready, EventKind::kStreamWakes, index);
+    return;
+  }
+  span.arrive = ready;
+  stream.is_busy = true;
+  begin(index, id);
+}
+
+void Step::begin(std::uint32_t index, OpId id) {
+  auto& stream = streams_[index];
+  auto& cell = states_[stream.cell];
+  auto const& op = cell.role->operations[id.index()];
+  span_of(cell, id).start = now_;
+  if (auto const* communication = std::get_if<Communication>(&op.work))
+    arrive(index, id, *communication);
+  else if (auto const* copy = std::get_if<Copy>(&op.work))
+    begin_copy(index, *copy);
+  else if (auto const* delay = std::get_if<Delay>(&op.work))
+    begin_delay(index, delay->duration);
+  else
+    begin_kernel(index, op);
+}
+
+void Step::begin_kernel(std::uint32_t index, Operation const& op) {
+  auto const& cell = states_[streams_[index].cell];
+  auto const* elementwise = std::get_if<Elementwise>(&op.work);
+  auto const elements = elementwise != nullptr ? program_.evaluate(elementwise->elements, cell.rank) : 0;
+  if (cell.role->streams[op.stream.index()].is_on_host) {
+    TWINSTEP_CHECK(elementwise != nullptr, "only memory-bound kernels run on the host");
+    auto const& node = machine_.cluster().node;  // its GPUs' processes share the DRAM evenly
+    auto const share = BytesPerSecond{node.host.memory_bandwidth.value.count() / static_cast<double>(node.gpus)};
+    return begin_delay(index, transfer_time(Bytes{elements * elementwise->bytes_per_element}, share));
+  }
+  auto const demand = machine_.kernels().demand(op.work, elements, cell.held_sms);
+  if (demand.memory == Bytes{}) return begin_delay(index, demand.start + demand.compute);
+  uses_.assign(1, {resources_.memory(CellId{streams_[index].cell}), static_cast<double>(demand.memory.count())});
+  begin_flow({.is_transfer = false, .index = index}, now_ + demand.start, demand.compute);
+}
+
+void Step::begin_copy(std::uint32_t index, Copy const& copy) {
+  auto const cell_id = CellId{streams_[index].cell};
+  auto& cell = states_[cell_id.index()];
+  auto const bytes = Bytes{program_.evaluate(copy.bytes, cell.rank)};
+  span_of(cell, streams_[index].queue[streams_[index].next]).bytes = bytes;
+  auto const start = machine_.cluster().node.gpu.kernel_start.value;
+  if (bytes == Bytes{}) return begin_delay(index, start);
+  uses_.clear();
+  auto const& topology = machine_.topology();
+  if (copy.direction == CopyDirection::kDeviceToDevice) {
+    resources_.add_use(topology.hbm(), bytes * 2, cell_id, uses_);
+  } else {
+    TWINSTEP_CHECK(copy.direction == CopyDirection::kHostToDevice || copy.direction == CopyDirection::kDeviceToHost,
+                   "the cluster has no NVMe resource");
+    auto const to_device = copy.direction == CopyDirection::kHostToDevice;
+    resources_.add_use(topology.hbm(), bytes, cell_id, uses_);
+    for (auto const link : to_device ? topology.host_to_device() : topology.device_to_host())
+      resources_.add_use(link, bytes, cell_id, uses_);
+  }
+  begin_flow({.is_transfer = false, .index = index}, now_ + start, Duration{});
+}
+
+void Step::begin_delay(std::uint32_t index, Duration duration) {
+  events_.add(now_ + duration, EventKind::kOperationEnds, index);
+}
+
+/// Starts an activity with the uses in `uses_`.
+void Step::begin_flow(Owner owner, Time begins, Duration least) {
+  for (auto const& use : uses_) carried_[use.resource] += use.bytes;
+  auto const activity = network_.start(now_, begins, uses_, least);
+  if (owners_.size() <= activity) owners_.resize(activity + 1);
+  owner.version = owners_[activity].version;
+  owners_[activity] = owner;
+}
+
+std::optional<Event> Step::next_completion() {
+  network_.settle(now_, [this](std::uint32_t activity, Time end) {
+    events_.add(end, EventKind::kActivityEnds, activity, ++owners_[activity].version);
+  });
+  while (auto const event = events_.take()) {
+    auto const is_stale = event->kind == EventKind::kActivityEnds && event->version != owners_[event->subject].version;
+    if (!is_stale) return event;
+  }
+  return std::nullopt;
+}
+
+void Step::finish(Event const& completion) {
+  ++event_count_;
+  switch (completion.kind) {
+    case EventKind::kActivityEnds: {
+      auto const owner = owners_[completion.subject];
+      ++owners_[completion.subject].version;
+      network_.stop(completion.subject);
+      if (owner.is_transfer)
+        end_phase(owner.index);
+      else
+        end_operation(owner.index);
+      break;
+    }
+    case EventKind::kOperationEnds: end_operation(completion.subject); break;
+    case EventKind::kLatencyOver: begin_phase_flow(completion.subject); break;
+    case EventKind::kStreamWakes: mark(states_[streams_[completion.subject].cell]); break;
+  }
+}
+
+void Step::end_operation(std::uint32_t index) {
+  auto& stream = streams_[index];
+  auto& cell = states_[stream.cell];
+  auto const id = stream.queue[stream.next++];
+  span_of(cell, id).end = now_;
+  stream.is_busy = false;
+  stream.last_end = now_;
+  ledgers_[stream.cell].on_end(id, cell.role->accesses_of(cell.role->operations[id.index()]), now_);
+  --unfinished_;
+  mark(cell);
+}
+
+}  // namespace twinstep::engine

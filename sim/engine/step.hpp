@@ -1,0 +1,115 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/engine/event_queue.hpp"
+#include "sim/engine/fluid_network.hpp"
+#include "sim/engine/machine.hpp"
+#include "sim/engine/memory_ledger.hpp"
+#include "sim/engine/rendezvous.hpp"
+#include "sim/engine/resource_map.hpp"
+#include "sim/program/projection.hpp"
+#include "sim/program/step_program.hpp"
+#include "sim/timeline/timeline.hpp"
+
+namespace twinstep::engine {
+
+/// The state of one step while it runs. `run` in virtual_executor.cpp drives it.
+class Step {
+ public:
+  Step(program::StepProgram const& program, Machine const& machine);
+
+  /// Lets every host issue what it can, and starts every operation whose stream is free and whose waits are over.
+  void start_ready_operations();
+  /// The next thing that completes: the end of a kernel, a copy or a flow, or of a fixed latency.
+  [[nodiscard]] std::optional<Event> next_completion();
+  void advance_to(Time time) { now_ = time; }
+  void finish(Event const& completion);
+
+  [[nodiscard]] bool has_unfinished_operations() const { return unfinished_ > 0; }
+  [[nodiscard]] std::string who_waits_for_whom() const;
+  [[nodiscard]] timeline::Timeline timeline() &&;
+
+ private:
+  struct StreamState {
+    std::uint32_t cell = 0;
+    std::vector<OpId> queue;  // its operations, in order
+    std::size_t next = 0;     // in the queue: runs now or comes next
+    bool is_busy = false;
+    Time last_end;
+    Time wakes = kNever;           // a wake-up is under way for this moment
+    std::uint32_t parts_left = 0;  // of the communication that runs
+  };
+  struct CellState {
+    program::Role const* role = nullptr;
+    RankId rank;
+    std::int64_t multiplicity = 1;
+    std::size_t first_span = 0;    // its operations' spans follow each other
+    std::size_t first_stream = 0;  // in streams_
+    std::size_t next_issue = 0;
+    Time host_time;
+    std::int64_t held_sms = 0;  // by communication that is running or waiting on the device
+    bool is_dirty = true;       // something happened that may let it go on
+  };
+  /// Whom the end of an activity concerns: a stream, or a transfer.
+  struct Owner {
+    bool is_transfer = false;
+    std::uint32_t index = 0;
+    std::uint32_t version = 0;  // of its newest end event
+  };
+
+  // step.cpp: the host and the streams.
+  void add_cell(program::CellId cell);
+  void issue(CellState& cell);
+  [[nodiscard]] bool issue_host_operation(CellState& cell, program::Operation const& op, timeline::Span& span);
+  void start_next(std::uint32_t stream);
+  void begin(std::uint32_t stream, OpId op);
+  void begin_kernel(std::uint32_t stream, program::Operation const& op);
+  void begin_copy(std::uint32_t stream, program::Copy const& copy);
+  void begin_delay(std::uint32_t stream, Duration duration);
+  void begin_flow(Owner owner, Time begins, Duration least);
+  void end_operation(std::uint32_t stream);
+  void mark(CellState& cell);
+  [[nodiscard]] timeline::Span& span_of(CellState const& cell, OpId op) { return spans_[cell.first_span + op.index()]; }
+  [[nodiscard]] timeline::Span const& span_of(CellState const& cell, OpId op) const {
+    return spans_[cell.first_span + op.index()];
+  }
+
+  // step_transfers.cpp: communication.
+  void arrive(std::uint32_t stream, OpId op, program::Communication const& communication);
+  void start_if_complete(std::uint32_t transfer);
+  void begin_phase(std::uint32_t transfer);
+  void begin_phase_flow(std::uint32_t transfer);
+  void end_phase(std::uint32_t transfer);
+  void end_transfer(std::uint32_t transfer);
+  [[nodiscard]] std::uint32_t stream_of(Participant const& participant) const;
+
+  // step_report.cpp: what is told afterwards.
+  [[nodiscard]] std::string describe_wait(CellState const& cell, StreamState const& stream) const;
+  [[nodiscard]] std::string describe_missing(Transfer const& transfer) const;
+  [[nodiscard]] std::vector<timeline::LinkTraffic> link_traffic() const;
+
+  program::StepProgram const& program_;
+  Machine const& machine_;
+  program::Projection cells_;
+  FluidNetwork network_;
+  ResourceMap resources_;
+  Rendezvous rendezvous_;
+  EventQueue events_;
+  std::vector<CellState> states_;      // by cell
+  std::vector<StreamState> streams_;   // of all cells
+  std::vector<MemoryLedger> ledgers_;  // by cell
+  std::vector<timeline::Span> spans_;  // by cell, then by operation; end is kNever until it has ended
+  std::vector<Owner> owners_;          // by activity
+  std::vector<std::uint32_t> dirty_;   // cells
+  std::vector<Use> uses_;              // scratch
+  std::vector<double> carried_;        // bytes, by resource of the network
+  timeline::WireBytes wire_;
+  Time now_;
+  std::size_t unfinished_ = 0;
+  std::int64_t event_count_ = 0;
+};
+
+}  // namespace twinstep::engine

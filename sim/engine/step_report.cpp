@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include "sim/engine/step.hpp"
+
+namespace twinstep::engine {
+
+using namespace program;
+
+// Bytes on HBM belong to kernels as well as to communication; reports of links leave it out.
+std::vector<timeline::LinkTraffic> Step::link_traffic() const {
+  auto busiest = std::map<std::string_view, std::uint32_t>{};  // by kind
+  auto const& topology = machine_.topology();
+  auto const busy_time = [&](std::uint32_t r) {
+    return carried_[r] / topology.resource(resources_.origin(r)).bandwidth.count();
+  };
+  for (std::uint32_t r = 0; r < carried_.size(); ++r) {
+    if (carried_[r] <= 0 || resources_.origin(r) == topology.hbm()) continue;
+    auto const [entry, is_new] = busiest.try_emplace(topology.resource(resources_.origin(r)).kind, r);
+    if (!is_new && busy_time(r) > busy_time(entry->second)) entry->second = r;
+  }
+  auto traffic = std::vector<timeline::LinkTraffic>{};
+  for (auto const& [kind, r] : busiest) {
+    auto const& resource = topology.resource(resources_.origin(r));
+    traffic.push_back({.name = std::string{kind},
+                       .is_inter_node = resource.is_inter_node,
+                       .bytes = Bytes{static_cast<std::int64_t>(carried_[r])},
+                       .links = resource.instances,
+                       .bandwidth = resource.bandwidth});
+  }
+  return traffic;
+}
+
+timeline::Timeline Step::timeline() && {
+  auto out = timeline::Timeline{};
+  auto const& gpu = machine_.cluster().node.gpu;
+  out.manifest.calibration = machine_.cluster().calibration;
+  out.manifest.world_size = program_.mesh.world_size();
+  out.manifest.tokens = program_.facts.tokens;
+  out.manifest.model_flops = program_.facts.model_flops;
+  out.manifest.peak = gpu.peak(program_.facts.compute_type).value_or(FlopsPerSecond{});
+  out.manifest.memory_capacity = gpu.memory_capacity.value;
+  out.names = program_.names;
+  for (auto const& cell : states_) {
+    auto& track = out.tracks.emplace_back();
+    track.role = program_.text(cell.role->name);
+    track.rank = cell.rank;
+    track.multiplicity = cell.multiplicity;
+    for (auto const& stream : cell.role->streams) track.streams.emplace_back(program_.text(stream.name));
+    auto flops = Flops{};
+    for (auto const& op : cell.role->operations) flops += flops_of(op.work);
+    out.manifest.hardware_flops += flops * static_cast<double>(cell.multiplicity);
+  }
+  for (auto const& span : spans_) out.step_time = std::max(out.step_time, span.end);
+  out.spans = std::move(spans_);
+  for (auto const& ledger : ledgers_) ledger.append_to(out.memory);
+  out.links = link_traffic();
+  out.wire = wire_;
+  out.events = event_count_;
+  return out;
+}
+
+std::string Step::describe_missing(Transfer const& transfer) const {
+  auto const participants = rendezvous_.participants(transfer);
+  auto missing = std::string{};
+  auto arrived = std::size_t{0};
+  for (auto const& participant : participants) {
+    auto const& cell = states_[participant.cell.index()];
+    auto const& stream = streams_[stream_of(participant)];
+    if (stream.is_busy && stream.queue[stream.next] == participant.op) {
+      ++arrived;
+      continue;
+    }
+    missing += fmt::format(", rank {} has not reached it", cell.rank.index());
+  }
+  if (participants.size() < transfer.needed)
+    missing +=
+        fmt::format(", {} of its {} sides never issue it", transfer.needed - participants.size(), transfer.needed);
+  auto const name = program_.text(program_.communicators[transfer.communicator.index()].name);
+  if (missing.empty() && transfer.previous != Transfer::kNone)
+    return fmt::format("#{} on communicator \"{}\", behind an unfinished #{}", transfer.number, name,
+                       transfer.number - 1);
+  return fmt::format("#{} on communicator \"{}\", {} of {} there{}", transfer.number, name, arrived, transfer.needed,
+                     missing);
+}
+
+std::string Step::describe_wait(CellState const& cell, StreamState const& stream) const {
+  auto const id = stream.queue[stream.next];
+  auto const& op = cell.role->operations[id.index()];
+  auto const where = fmt::format("rank {}, stream \"{}\": {}", cell.rank.index(),
+                                 program_.text(cell.role->streams[op.stream.index()].name), program_.describe(op));
+  if (stream.is_busy) {
+    auto const& communication = std::get<Communication>(op.work);
+    for (auto const t : rendezvous_.transfers_of(CellId{stream.cell}, communication))
+      if (auto const& transfer = rendezvous_.transfers_at(t); !transfer.has_ended)
+        return fmt::format("{} waits for its peers ({})", where, describe_missing(transfer));
+  }
+  if (span_of(cell, id).issue == kNever) return fmt::format("{} waits for the host to issue it", where);
+  for (auto const wait : cell.role->waits_of(op))
+    if (span_of(cell, wait).end == kNever)
+      return fmt::format("{} waits for {}", where, program_.describe(cell.role->operations[wait.index()]));
+  return fmt::format("{} waits for its stream", where);
+}
+
+std::string Step::who_waits_for_whom() const {
+  constexpr std::size_t kShown = 8;
+  auto text = fmt::format("stuck at {:.3f} ms with {} operations to go", to_seconds(now_).count() * 1e3, unfinished_);
+  auto shown = std::size_t{0};
+  for (auto const& stream : streams_) {
+    if (stream.next == stream.queue.size()) continue;
+    if (++shown > kShown) return text + "; …";
+    text += "; " + describe_wait(states_[stream.cell], stream);
+  }
+  for (auto const& cell : states_) {
+    if (cell.next_issue == cell.role->operations.size()) continue;
+    auto const& op = cell.role->operations[cell.next_issue];
+    for (auto const wait : cell.role->waits_of(op))
+      if (span_of(cell, wait).end == kNever)
+        text += fmt::format("; rank {}, host: {} waits for {}", cell.rank.index(), program_.describe(op),
+                            program_.describe(cell.role->operations[wait.index()]));
+  }
+  return text;
+}
+
+}  // namespace twinstep::engine

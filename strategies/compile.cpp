@@ -1,0 +1,87 @@
+#include "strategies/compile.hpp"
+
+#include <fmt/core.h>
+
+#include "sim/program/builder.hpp"
+#include "strategies/computation.hpp"
+
+namespace twinstep::strategies {
+namespace {
+
+using namespace program;
+
+std::unique_ptr<DataParallel> make_strategy(StepContext& context) {
+  switch (context.plan.strategy) {
+    case StrategyName::kNaive: return make_naive(context);
+    case StrategyName::kDdp: return make_ddp(context);
+    case StrategyName::kZero1: return make_zero1(context);
+    case StrategyName::kZero2: return make_zero2(context);
+    case StrategyName::kZero3: return make_zero3(context);
+  }
+  return nullptr;
+}
+
+/// The derivative of the mean squared error over the global batch.
+double loss_scale(ModelSpec const& model, Plan const& plan) {
+  auto const* mlp = std::get_if<Mlp>(&model);
+  if (mlp == nullptr) return 1;
+  return 2.0 / (static_cast<double>(plan.global_batch) * static_cast<double>(mlp->widths.back()));
+}
+
+void write_step(StepContext& context) {
+  auto const strategy = make_strategy(context);
+  auto computation = Computation{context, *strategy};
+  auto const units = context.model.units.size();
+  for (context.micro_step = 0; context.micro_step < accumulation(context.plan); ++context.micro_step) {
+    for (std::size_t unit = 0; unit < units; ++unit) computation.forward(unit);
+    for (auto unit = units; unit-- > 0;) computation.backward(unit);
+  }
+  --context.micro_step;  // the update belongs to the last one
+  context.role.enter(context.program.name("optimizer"));
+  strategy->update();
+}
+
+}  // namespace
+
+std::optional<Infeasible> find_obstacle(ModelSpec const& model, Plan const& plan) {
+  auto const samples = plan.micro_batch * plan.ranks;
+  if (plan.global_batch % samples != 0)
+    return Infeasible{fmt::format("a global batch of {} does not divide into micro-batches of {} on {} ranks",
+                                  plan.global_batch, plan.micro_batch, plan.ranks),
+                      fmt::format("use a multiple of {}, such as {}", samples, round_up(plan.global_batch, samples))};
+  if (auto const* transformer = std::get_if<Transformer>(&model);
+      transformer != nullptr && transformer->positions > 0 && plan.sequence_length > transformer->positions)
+    return Infeasible{fmt::format("sequences of {} tokens exceed the model's {} learned positions",
+                                  plan.sequence_length, transformer->positions),
+                      fmt::format("use at most {} tokens", transformer->positions)};
+  return std::nullopt;
+}
+
+std::variant<StepProgram, Infeasible> compile(ModelSpec const& model, Plan const& plan) {
+  if (auto const obstacle = find_obstacle(model, plan)) return *obstacle;
+  auto const work = work_of(model, {.micro_batch = plan.micro_batch,
+                                    .sequence_length = plan.sequence_length,
+                                    .compute_type = plan.precision,
+                                    .gradient_type = plan.precision,
+                                    .flash_attention = plan.flash_attention,
+                                    .loss_scale = loss_scale(model, plan)});
+  auto const parameters = Parameters{work};
+  auto builder = ProgramBuilder{Mesh{{{Axis::kData, plan.ranks}}}};
+  auto& role = builder.role("data-parallel rank");
+  auto context = StepContext{.plan = plan,
+                             .model = work,
+                             .parameters = parameters,
+                             .program = builder,
+                             .role = role,
+                             .compute = role.stream("compute"),
+                             .communication = role.stream("communication"),
+                             .ranks = builder.communicator("data", {Axis::kData})};
+  write_step(context);
+  auto const micro_batches = accumulation(plan) * plan.ranks;
+  builder.facts() = {.tokens = work.tokens_per_micro_batch * micro_batches,
+                     .model_flops = work.model_flops_per_micro_batch * static_cast<double>(micro_batches),
+                     .compute_type = plan.precision};
+  return std::move(builder).finish();
+}
+
+}  // namespace twinstep::strategies

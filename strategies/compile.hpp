@@ -1,0 +1,20 @@
+#pragma once
+
+#include <optional>
+#include <variant>
+
+#include "sim/program/step_program.hpp"
+#include "strategies/model/model_spec.hpp"
+#include "strategies/plan/plan.hpp"
+
+namespace twinstep::strategies {
+
+/// What arithmetic forbids about training `model` by `plan`, if anything: batches that do not divide, a sequence longer
+/// than the model's positions, a precision that nothing trains in.
+[[nodiscard]] std::optional<Infeasible> find_obstacle(ModelSpec const& model, Plan const& plan);
+
+/// Compiles one optimizer step. The program depends on the model and the plan alone.
+/// Cost O(operations of one rank), whatever the number of ranks.
+[[nodiscard]] std::variant<program::StepProgram, Infeasible> compile(ModelSpec const& model, Plan const& plan);
+
+}  // namespace twinstep::strategies

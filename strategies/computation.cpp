@@ -1,0 +1,147 @@
+#include "strategies/computation.hpp"
+
+#include <fmt/core.h>
+
+namespace twinstep::strategies {
+
+using namespace program;
+
+Computation::Computation(StepContext& context, DataParallel& strategy)
+    : context_{context},
+      strategy_{strategy},
+      regions_(context.model.units.size()),
+      outputs_(context.model.units.size()) {
+  for (auto const& unit : context.model.kinds) {
+    auto& kind = kinds_.emplace_back();
+    for (auto const& slot : unit.slots) kind.slots.push_back(context.program.name(slot.name));
+    for (auto& is_used : kind.is_used) is_used.resize(unit.slots.size());
+    kind.is_written_again.resize(unit.slots.size());
+    auto const note_use = [&](Kernel const& kernel, Pass pass) {
+      for (auto const& access : kernel.accesses) {
+        kind.is_used[pass][static_cast<std::size_t>(access.slot)] = true;
+        if (pass == kRecompute && access.mode != AccessMode::kRead)
+          kind.is_written_again[static_cast<std::size_t>(access.slot)] = true;
+      }
+    };
+    for (auto const& kernel : unit.forward) {
+      kind.kernels[kForward].push_back(context.program.name(kernel.name));
+      note_use(kernel, kForward);
+    }
+    for (auto const& kernel : unit.backward) {
+      kind.kernels[kBackward].push_back(context.program.name(kernel.name));
+      note_use(kernel, kBackward);
+    }
+    kind.recomputed = kernels_to_recompute(unit);
+    for (auto const index : kind.recomputed) note_use(unit.forward[index], kRecompute);
+  }
+  for (auto const unit : context.model.units) {
+    auto const name = unit_name(context.model, unit);
+    scopes_[kForward].push_back(context.program.name(name + ".forward"));
+    scopes_[kBackward].push_back(context.program.name(name + ".backward"));
+    scopes_[kRecompute].push_back(context.program.name(name + ".recompute"));
+  }
+}
+
+bool Computation::is_recomputed(std::size_t unit) const {
+  return context_.plan.recompute == Recompute::kFull && context_.model.units[unit].index >= 0 &&
+         !kind(unit).recomputed.empty();
+}
+
+Region Computation::new_buffer(std::size_t unit, std::size_t slot) {
+  auto const& tensor = work(unit).slots[slot];
+  return context_.role.whole(context_.role.buffer(
+      {.name = kind(unit).slots[slot], .elements = tensor.elements, .type = tensor.type, .category = tensor.category}));
+}
+
+/// The batch's own tensors were there before the step; every micro-batch has its own.
+Region Computation::data(std::size_t unit, std::size_t slot) {
+  auto const& tensor = work(unit).slots[slot];
+  return context_.role.whole(
+      context_.role.buffer({.name = kind(unit).slots[slot],
+                            .scope = context_.program.name(fmt::format("micro_batch.{}", context_.micro_step)),
+                            .elements = tensor.elements,
+                            .type = tensor.type,
+                            .category = tensor.category,
+                            .is_persistent = true}));
+}
+
+Region Computation::place(std::size_t unit, std::size_t slot, Pass pass) {
+  auto const& tensor = work(unit).slots[slot];
+  switch (tensor.kind) {
+    case SlotKind::kInput: return outputs_[unit - 1];
+    case SlotKind::kOutput: return pass == kForward ? outputs_[unit] = new_buffer(unit, slot) : outputs_[unit];
+    case SlotKind::kInputGradient: return new_buffer(unit, slot);
+    case SlotKind::kOutputGradient: return gradient_;
+    case SlotKind::kParameter: return strategy_.parameter(context_.parameters.behind(unit, tensor));
+    case SlotKind::kParameterGradient: return strategy_.gradient(context_.parameters.behind(unit, tensor));
+    case SlotKind::kSaved: return pass == kBackward ? regions_[unit][slot] : new_buffer(unit, slot);
+    case SlotKind::kTemporary: return new_buffer(unit, slot);
+    case SlotKind::kData:  // backward finds what forward used; targets come in with the loss
+      return pass == kForward || !kind(unit).is_used[kForward][slot] ? data(unit, slot) : regions_[unit][slot];
+  }
+  return {};
+}
+
+/// Finds or makes a place for every tensor that a pass over a unit touches.
+void Computation::place(std::size_t unit, Pass pass) {
+  auto const& is_used = kind(unit).is_used[pass];
+  regions_[unit].resize(is_used.size());
+  for (std::size_t slot = 0; slot < is_used.size(); ++slot) {
+    if (!is_used[slot]) continue;
+    // A saved tensor that recomputation only reads was kept: forward did not drop it.
+    auto const& tensor = work(unit).slots[slot];
+    auto const was_kept = pass == kRecompute && tensor.kind == SlotKind::kSaved && !kind(unit).is_written_again[slot];
+    if (!was_kept) regions_[unit][slot] = place(unit, slot, pass);
+  }
+}
+
+OpId Computation::emit(std::size_t unit, Kernel const& kernel, NameId name) {
+  auto const& slots = work(unit).slots;
+  auto adds = false;
+  accesses_.clear();
+  for (auto const& [slot, mode] : kernel.accesses) {
+    auto const index = static_cast<std::size_t>(slot);
+    auto const is_added_to = slots[index].kind == SlotKind::kParameterGradient && mode == AccessMode::kWrite &&
+                             strategy_.adds_to_gradients();
+    adds = adds || is_added_to;
+    accesses_.push_back({regions_[unit][index], is_added_to ? AccessMode::kReadWrite : mode});
+  }
+  auto const* gemm = std::get_if<Gemm>(&kernel.work);
+  if (!adds || gemm == nullptr)
+    return context_.role.add(context_.compute, name, kernel.work, accesses_, kernel.launches);
+  auto accumulating = *gemm;
+  accumulating.accumulate = true;
+  return context_.role.add(context_.compute, name, accumulating, accesses_, kernel.launches);
+}
+
+void Computation::forward(std::size_t unit) {
+  context_.role.enter(scopes_[kForward][unit]);
+  strategy_.before_forward(unit);
+  place(unit, kForward);
+  auto const& kernels = work(unit).forward;
+  for (std::size_t i = 0; i < kernels.size(); ++i) emit(unit, kernels[i], kind(unit).kernels[kForward][i]);
+  strategy_.after_forward(unit);
+}
+
+void Computation::backward(std::size_t unit) {
+  strategy_.before_backward(unit);
+  if (is_recomputed(unit)) {
+    context_.role.enter(scopes_[kRecompute][unit]);
+    place(unit, kRecompute);
+    for (auto const i : kind(unit).recomputed) emit(unit, work(unit).forward[i], kind(unit).kernels[kForward][i]);
+  }
+  context_.role.enter(scopes_[kBackward][unit]);
+  place(unit, kBackward);
+  auto const& kernels = work(unit).backward;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    auto const op = emit(unit, kernels[i], kind(unit).kernels[kBackward][i]);
+    for (auto const tensor : context_.parameters.completed_by(unit, i))
+      strategy_.gradient_is_ready(context_.parameters.at(unit, tensor), op);
+  }
+  strategy_.after_backward(unit);
+  auto const& slots = work(unit).slots;
+  for (std::size_t slot = 0; slot < slots.size(); ++slot)
+    if (slots[slot].kind == SlotKind::kInputGradient) gradient_ = regions_[unit][slot];
+}
+
+}  // namespace twinstep::strategies

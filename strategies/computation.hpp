@@ -1,0 +1,56 @@
+#pragma once
+
+#include <vector>
+
+#include "strategies/data_parallel.hpp"
+
+namespace twinstep::strategies {
+
+/// Writes the kernels of a model into a step, unit by unit, and keeps track of which buffers their tensors lie in.
+///
+/// A tensor that backward needs is kept from forward on. With full recomputation a repeated layer keeps only its input,
+/// and its backward begins by running its forward again.
+class Computation {
+ public:
+  Computation(StepContext& context, DataParallel& strategy);
+
+  /// Forward of one unit; units come in order.
+  void forward(std::size_t unit);
+  /// Backward of one unit; units come in reverse order.
+  void backward(std::size_t unit);
+
+ private:
+  enum Pass : std::size_t { kForward, kBackward, kRecompute, kPasses };
+
+  /// What is the same for every unit of one kind.
+  struct Kind {
+    std::vector<NameId> slots;
+    std::vector<NameId> kernels[2];       // forward, backward
+    std::vector<std::size_t> recomputed;  // forward kernels, by index
+    std::vector<bool> is_used[kPasses];   // by slot
+    std::vector<bool> is_written_again;   // by slot: recomputation makes it
+  };
+
+  [[nodiscard]] UnitWork const& work(std::size_t unit) const { return context_.model.work(context_.model.units[unit]); }
+  [[nodiscard]] Kind const& kind(std::size_t unit) const {
+    return kinds_[static_cast<std::size_t>(context_.model.units[unit].kind)];
+  }
+  [[nodiscard]] bool is_recomputed(std::size_t unit) const;
+  void place(std::size_t unit, Pass pass);
+  [[nodiscard]] program::Region place(std::size_t unit, std::size_t slot, Pass pass);
+  [[nodiscard]] program::Region new_buffer(std::size_t unit, std::size_t slot);
+  [[nodiscard]] program::Region data(std::size_t unit, std::size_t slot);
+  OpId emit(std::size_t unit, Kernel const& kernel, NameId name);
+
+  StepContext& context_;
+  DataParallel& strategy_;
+  std::vector<Kind> kinds_;
+  std::vector<NameId> scopes_[kPasses];                // by unit
+  std::vector<std::vector<program::Region>> regions_;  // by unit, then slot: where its tensors lie now
+  std::vector<program::Region> outputs_;               // by unit
+  program::Region gradient_;                           // of the output of the unit whose backward comes next
+  NameId data_scope_;
+  std::vector<program::Access> accesses_;  // scratch
+};
+
+}  // namespace twinstep::strategies

@@ -1,0 +1,58 @@
+#include "strategies/flat_layout.hpp"
+
+#include <utility>
+
+namespace twinstep::strategies {
+
+FlatLayout::FlatLayout(Parameters const& parameters, std::vector<std::vector<ParameterId>> groups, std::int64_t shards)
+    : group_of_(parameters.count()), offset_(parameters.count()), shards_{shards} {
+  groups_.reserve(groups.size());
+  for (auto& members : groups) {
+    auto group = Group{.members = std::move(members), .begin = total_};
+    for (auto const id : group.members) {
+      group_of_[id.index()] = groups_.size();
+      offset_[id.index()] = total_ + group.used;
+      group.used += parameters.elements(id);
+    }
+    group.elements = round_up(group.used, shards);
+    total_ += group.elements;
+    groups_.push_back(std::move(group));
+  }
+}
+
+std::vector<std::vector<ParameterId>> bucketed(Parameters const& parameters, DataType gradient_type, Bytes first,
+                                               Bytes cap) {
+  auto buckets = std::vector<std::vector<ParameterId>>{};
+  auto limit = first;
+  auto size = Bytes{};
+  auto is_open = false;
+  for (auto const id : parameters.ready_order()) {
+    if (!std::exchange(is_open, true)) buckets.emplace_back();
+    buckets.back().push_back(id);
+    size += size_of(gradient_type) * parameters.elements(id);
+    if (size < limit) continue;
+    is_open = false;
+    size = Bytes{};
+    limit = cap;
+  }
+  return buckets;
+}
+
+std::vector<std::vector<ParameterId>> by_unit(Parameters const& parameters) {
+  auto units = std::vector<std::vector<ParameterId>>{};
+  for (std::size_t i = 0; i < parameters.count(); ++i) {
+    auto const id = ParameterId{i};
+    if (units.empty() || parameters.unit_of(units.back().back()) != parameters.unit_of(id)) units.emplace_back();
+    units.back().push_back(id);
+  }
+  return units;
+}
+
+std::vector<std::vector<ParameterId>> one_by_one(Parameters const& parameters) {
+  auto groups = std::vector<std::vector<ParameterId>>{};
+  groups.reserve(parameters.count());
+  for (auto const id : parameters.ready_order()) groups.push_back({id});
+  return groups;
+}
+
+}  // namespace twinstep::strategies

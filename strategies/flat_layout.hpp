@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/base/units.hpp"
+#include "strategies/parameters.hpp"
+
+namespace twinstep::strategies {
+
+/// Parameters that are communicated together: a bucket, or a unit.
+struct Group {
+  std::vector<ParameterId> members;
+  std::int64_t begin = 0;     ///< where it starts in the flat buffer
+  std::int64_t used = 0;      ///< elements of its members
+  std::int64_t elements = 0;  ///< with padding: a multiple of the number of shards
+};
+
+/// All parameters one behind the other in one flat buffer, group by group. Every group is padded so that it can be cut
+/// into equal shards; shard r of a group is its r-th stretch, and a rank's shards of all groups lie one behind the
+/// other in its own flat shard buffer.
+class FlatLayout {
+ public:
+  /// Each parameter must be in exactly one group.
+  FlatLayout(Parameters const& parameters, std::vector<std::vector<ParameterId>> groups, std::int64_t shards);
+
+  [[nodiscard]] std::vector<Group> const& groups() const { return groups_; }
+  [[nodiscard]] std::size_t group_of(ParameterId id) const { return group_of_[id.index()]; }
+  [[nodiscard]] std::int64_t offset(ParameterId id) const { return offset_[id.index()]; }
+  [[nodiscard]] std::int64_t offset_in_group(ParameterId id) const { return offset(id) - groups_[group_of(id)].begin; }
+  [[nodiscard]] std::int64_t total() const { return total_; }
+  [[nodiscard]] std::int64_t shards() const { return shards_; }
+  /// Elements of one shard of `group`, and where it lies in a rank's shard buffer.
+  [[nodiscard]] std::int64_t shard(Group const& group) const { return group.elements / shards_; }
+  [[nodiscard]] std::int64_t shard_begin(Group const& group) const { return group.begin / shards_; }
+
+ private:
+  std::vector<Group> groups_;
+  std::vector<std::size_t> group_of_;
+  std::vector<std::int64_t> offset_;
+  std::int64_t total_ = 0;
+  std::int64_t shards_ = 1;
+};
+
+/// Buckets of whole gradients in the order in which they become ready. A bucket closes when it holds at least its
+/// limit, so a tensor larger than the limit makes a larger bucket; the limit is `first` for the first bucket, then
+/// `cap`. Source: PyTorch, torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
+[[nodiscard]] std::vector<std::vector<ParameterId>> bucketed(Parameters const& parameters, DataType gradient_type,
+                                                             Bytes first, Bytes cap);
+
+/// One group for each unit that has parameters, in forward order, tensors in registration order.
+[[nodiscard]] std::vector<std::vector<ParameterId>> by_unit(Parameters const& parameters);
+
+/// One group for each parameter, in the order in which gradients become ready.
+[[nodiscard]] std::vector<std::vector<ParameterId>> one_by_one(Parameters const& parameters);
+
+}  // namespace twinstep::strategies

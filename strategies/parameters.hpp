@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/base/ids.hpp"
+#include "strategies/model/work.hpp"
+
+namespace twinstep::strategies {
+
+using ParameterId = Id<struct ParameterTag>;  ///< a parameter tensor of the whole model, in registration order
+
+/// All parameter tensors of a model, unit by unit.
+class Parameters {
+ public:
+  explicit Parameters(ModelWork const& model);
+
+  [[nodiscard]] std::size_t count() const { return elements_.size(); }
+  [[nodiscard]] std::int64_t elements(ParameterId id) const { return elements_[id.index()]; }
+  [[nodiscard]] std::size_t unit_of(ParameterId id) const { return unit_of_[id.index()]; }
+  [[nodiscard]] ParameterId at(std::size_t unit, std::int32_t tensor) const {
+    return ParameterId{first_of_unit_[unit] + static_cast<std::size_t>(tensor)};
+  }
+  /// The parameter behind a slot of `unit`: its own, or another unit's that it shares.
+  [[nodiscard]] ParameterId behind(std::size_t unit, Slot const& slot) const {
+    return at(slot.owner < 0 ? unit : unit_of_kind_[static_cast<std::size_t>(slot.owner)], slot.parameter);
+  }
+  /// Whether another unit uses a parameter of `unit` too.
+  [[nodiscard]] bool is_shared(std::size_t unit) const { return is_shared_[unit]; }
+
+  /// Parameters in the order in which backward completes their gradients.
+  [[nodiscard]] std::vector<ParameterId> const& ready_order() const { return ready_order_; }
+  /// The parameters whose gradient is complete after backward kernel `kernel` of `unit`.
+  [[nodiscard]] std::vector<std::int32_t> const& completed_by(std::size_t unit, std::size_t kernel) const {
+    return completed_by_[static_cast<std::size_t>(model_->units[unit].kind)][kernel];
+  }
+
+ private:
+  ModelWork const* model_;
+  std::vector<std::int64_t> elements_;
+  std::vector<std::size_t> unit_of_;
+  std::vector<std::size_t> first_of_unit_;
+  std::vector<std::size_t> unit_of_kind_;  // the first of each kind
+  std::vector<bool> is_shared_;
+  std::vector<ParameterId> ready_order_;
+  std::vector<std::vector<std::vector<std::int32_t>>> completed_by_;  // by kind, then kernel: tensors
+};
+
+}  // namespace twinstep::strategies

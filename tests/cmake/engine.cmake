@@ -1,0 +1,1 @@
+twinstep_test(unit_fluid_network SOURCES unit/fluid_network_test.cpp DEPENDS sim_engine)

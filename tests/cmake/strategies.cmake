@@ -1,0 +1,5 @@
+twinstep_test(unit_strategies SOURCES unit/strategies_test.cpp DEPENDS strategies)
+if(TARGET validate_cpu)
+  twinstep_test(conformance_training SOURCES conformance/training_parity_test.cpp support/timeline_checks.cpp
+                DEPENDS strategies validate_cpu)
+endif()

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "sim/program/step_program.hpp"
+#include "strategies/compile.hpp"
+
+namespace twinstep::tests {
+
+/// Compiles a plan that is known to divide.
+inline program::StepProgram compiled(strategies::ModelSpec const& model, strategies::Plan const& plan) {
+  auto result = strategies::compile(model, plan);
+  if (auto const* infeasible = std::get_if<strategies::Infeasible>(&result))
+    throw std::runtime_error{"test plan is infeasible: " + infeasible->reason};
+  return std::get<program::StepProgram>(std::move(result));
+}
+
+/// LLaMA-2-7B: hidden 4096, 32 layers, 32 heads, feed-forward 11008, vocabulary 32000.
+inline strategies::Transformer llama_2_7b() {
+  return {.name = "llama-2-7b",
+          .layers = 32,
+          .hidden = 4096,
+          .heads = 32,
+          .kv_heads = 32,
+          .head_size = 128,
+          .ffn = 11008,
+          .vocabulary = 32000,
+          .max_sequence_length = 4096};
+}
+
+/// A Llama of two small layers with grouped queries.
+inline strategies::Transformer tiny_llama() {
+  return {.name = "tiny-llama",
+          .layers = 2,
+          .hidden = 64,
+          .heads = 4,
+          .kv_heads = 2,
+          .head_size = 16,
+          .ffn = 96,
+          .vocabulary = 101,
+          .max_sequence_length = 32};
+}
+
+/// A GPT-2 of three small layers, its embedding shared with the head.
+inline strategies::Transformer tiny_gpt2() {
+  return {.name = "tiny-gpt2",
+          .layers = 3,
+          .hidden = 48,
+          .heads = 4,
+          .kv_heads = 4,
+          .head_size = 12,
+          .ffn = 192,
+          .vocabulary = 97,
+          .positions = 32,
+          .max_sequence_length = 32,
+          .norm = strategies::Norm::kLayer,
+          .gated_mlp = false,
+          .fused_qkv = true,
+          .qkv_bias = true,
+          .attention_output_bias = true,
+          .mlp_bias = true,
+          .tied_embeddings = true,
+          .dropout = true};
+}
+
+/// Four layers whose sizes divide by nothing convenient.
+inline strategies::Mlp odd_mlp() {
+  return {.name = "odd-mlp", .widths = {7, 11, 13, 5, 3}};
+}
+
+inline constexpr strategies::StrategyName kAllStrategies[] = {
+    strategies::StrategyName::kNaive, strategies::StrategyName::kDdp, strategies::StrategyName::kZero1,
+    strategies::StrategyName::kZero2, strategies::StrategyName::kZero3};
+
+}  // namespace twinstep::tests

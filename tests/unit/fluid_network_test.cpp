@@ -1,0 +1,118 @@
+#include "sim/engine/fluid_network.hpp"
+
+#include <map>
+#include <vector>
+
+#include "tests/support/catch.hpp"
+
+using namespace twinstep;
+using namespace twinstep::literals;
+using engine::FluidNetwork;
+using engine::Use;
+
+namespace {
+
+/// A network with a clock: runs until every activity has ended and tells when each did.
+class Run {
+ public:
+  std::uint32_t resource(BytesPerSecond rate) { return network_.add_resource(rate); }
+
+  std::uint32_t start(std::vector<Use> const& uses, Duration least = {}) {
+    auto const activity = network_.start(now_, now_, uses, least);
+    settle();
+    return activity;
+  }
+  /// Advances to the next end, and ends that activity.
+  Time next_end() {
+    auto first = ends_.begin();
+    for (auto it = ends_.begin(); it != ends_.end(); ++it)
+      if (it->second < first->second) first = it;
+    now_ = first->second;
+    network_.stop(first->first);
+    ends_.erase(first);
+    settle();
+    return now_;
+  }
+  void advance_to(Time now) { now_ = now; }
+  [[nodiscard]] Time end_of(std::uint32_t activity) const { return ends_.at(activity); }
+
+ private:
+  void settle() {
+    network_.settle(now_, [this](std::uint32_t activity, Time end) { ends_[activity] = end; });
+  }
+  FluidNetwork network_;
+  std::map<std::uint32_t, Time> ends_;
+  Time now_;
+};
+
+}  // namespace
+
+TEST_CASE("two flows on one link each get half of it", "[engine][network]") {
+  // 100 GB/s. Max-min fairness gives 50 GB/s each until the short one ends at 2 ms; the long one then runs alone:
+  // 100 MB at 50 GB/s + 100 MB at 100 GB/s = 2 ms + 1 ms.
+  auto run = Run{};
+  auto const link = run.resource(100_GBps);
+  run.start({{link, 100e6}});
+  run.start({{link, 200e6}});
+  CHECK(run.next_end() == 2_ms);
+  CHECK(run.next_end() == 3_ms);
+}
+
+TEST_CASE("an activity with a limit of its own leaves the rest of a link to others", "[engine][network]") {
+  // The first moves 10 MB and takes at least 1 ms: 10 GB/s of 100. The second gets the other 90 GB/s: 90 MB in 1 ms.
+  auto run = Run{};
+  auto const link = run.resource(100_GBps);
+  auto const slow = run.start({{link, 10e6}}, 1_ms);
+  auto const fast = run.start({{link, 90e6}});
+  CHECK(run.end_of(slow) == 1_ms);
+  CHECK(run.end_of(fast) == 1_ms);
+}
+
+TEST_CASE("a flow held back elsewhere does not hold back its neighbours", "[engine][network]") {
+  // The classic: A on links 1 and 2, B on 1, C on 2. Link 1 has 10 GB/s, link 2 has 100 GB/s.
+  // Link 1 fills first: A = B = 5 GB/s. C gets 100 - 5 = 95 GB/s.
+  auto run = Run{};
+  auto const one = run.resource(10_GBps);
+  auto const two = run.resource(100_GBps);
+  auto const a = run.start({{one, 5e6}, {two, 5e6}});
+  auto const b = run.start({{one, 5e6}});
+  auto const c = run.start({{two, 95e6}});
+  CHECK(run.end_of(a) == 1_ms);
+  CHECK(run.end_of(b) == 1_ms);
+  CHECK(run.end_of(c) == 1_ms);
+}
+
+TEST_CASE("a flow that loads a resource lightly takes little of it", "[engine][network]") {
+  // A puts 100 MB on a 100 GB/s NIC and 50 MB on memory (1,000 GB/s); B puts 950 MB on memory alone. A's rate is 100
+  // GB/s, of memory it takes 50 GB/s, and B has 950 GB/s: both end at 1 ms.
+  auto run = Run{};
+  auto const nic = run.resource(100_GBps);
+  auto const memory = run.resource(1000_GBps);
+  auto const a = run.start({{nic, 100e6}, {memory, 50e6}});
+  auto const b = run.start({{memory, 950e6}});
+  CHECK(run.end_of(a) == 1_ms);
+  CHECK(run.end_of(b) == 1_ms);
+}
+
+TEST_CASE("what starts elsewhere leaves a flow alone", "[engine][network]") {
+  auto run = Run{};
+  auto const one = run.resource(100_GBps);
+  auto const two = run.resource(100_GBps);
+  auto const a = run.start({{one, 100e6}});
+  run.advance_to(333_us);
+  auto const b = run.start({{two, 100e6}});
+  CHECK(run.end_of(a) == 1_ms);
+  CHECK(run.end_of(b) == 1333_us);
+}
+
+TEST_CASE("a flow that joins late slows the others from then on", "[engine][network]") {
+  // A alone moves 40 MB in 400 us at 100 GB/s; then B joins. 60 MB of A at 50 GB/s: 1,200 us more.
+  // B has moved 60 MB by then, and its last 40 MB run at 100 GB/s: 400 us more.
+  auto run = Run{};
+  auto const link = run.resource(100_GBps);
+  run.start({{link, 100e6}});
+  run.advance_to(400_us);
+  run.start({{link, 100e6}});
+  CHECK(run.next_end() == 1600_us);
+  CHECK(run.next_end() == 2000_us);
+}
