@@ -1,0 +1,135 @@
+#include "sim/io/program_json.hpp"
+
+#include <fstream>
+#include <iterator>
+
+#include "tests/support/catch.hpp"
+#include "tests/unit/program_fixtures.hpp"
+
+using namespace twinstep;
+using namespace twinstep::test;
+
+namespace {
+
+StepProgram read(std::string text) {
+  return io::read_program(io::parse({"program.json", std::move(text)}));
+}
+
+std::string replace(std::string text, std::string_view from, std::string_view to) {
+  auto const at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+/// A program that has one of everything.
+StepProgram everything() {
+  auto builder = ProgramBuilder{Mesh{{{Axis::kPipeline, 2}, {Axis::kData, 2}, {Axis::kTensor, 2}}}};
+  auto const pipeline = builder.communicator("pipeline", {Axis::kPipeline});
+  auto const data = builder.communicator("data \"and\" tensor", {Axis::kData, Axis::kTensor});
+  auto const uneven = builder.variation({{Axis::kData, Axis::kTensor}, 0, {2, 3, 2, 3}});  // chunks of 10 over 4
+  auto const begins = builder.variation({{Axis::kData, Axis::kTensor}, 2, {0, 0, 1, 1}});  // at 0, 2, 5, 7
+  for (std::int64_t stage = 0; stage < 2; ++stage) {
+    auto& role = builder.role("stage" + std::to_string(stage), {{Axis::kPipeline, stage}});
+    auto const compute = role.stream("compute");
+    auto const cpu = role.stream("cpu", true);
+    role.enter(builder.name("block"));
+    auto const x = role.buffer(fp32(builder.name("x"), 10, true));
+    auto const gradient = role.buffer(fp32(builder.name("gradient"), 100));
+    auto host_buffer = fp32(builder.name("offloaded"), 10);
+    host_buffer.space = MemorySpace::kHost;
+    host_buffer.category = MemoryCategory::kOptimizer;
+    auto const offloaded = role.buffer(host_buffer);
+    role.add(compute, builder.name("product"),
+             Gemm{.m = 10, .n = 10, .k = 1, .type = DataType::kTf32, .transpose_b = true},
+             {reads(role.whole(x)), reads(role.whole(x)), writes(role.whole(gradient))});
+    role.add(compute, builder.name("attention"),
+             Attention{.batch = 1,
+                       .heads = 2,
+                       .kv_heads = 1,
+                       .query_length = 3,
+                       .key_length = 4,
+                       .head_size = 5,
+                       .causal = false,
+                       .backward = true},
+             {updates(role.whole(gradient))}, 3);
+    auto const copied = role.add(compute, builder.name("offload"), Copy{CopyDirection::kDeviceToHost, 40},
+                                 {reads(role.whole(x)), writes(role.whole(offloaded))});
+    role.wait(cpu, copied);
+    role.add(cpu, builder.name("scale"), Elementwise{Function::kScale, 10, 8, DataType::kFp32, 0.1},
+             {reads(role.whole(offloaded)), writes(role.whole(offloaded))});
+    role.add(compute, builder.name("gather"), fp32_collective(CollectiveKind::kAllGather, data, 10),
+             {x, {0, begins}, {0, uneven}}, role.whole(x));
+    auto const peer = 1 - stage;
+    auto const parts = std::vector<CommunicationPart>{PointToPoint{stage == 0, DataType::kFp32, pipeline, peer, 10},
+                                                      PointToPoint{stage == 1, DataType::kFp32, pipeline, peer, 20}};
+    auto const out = reads({gradient, 0, stage == 0 ? 10 : 20});
+    auto const in = writes({gradient, 50, stage == 0 ? 20 : 10});
+    role.group(compute, builder.name("exchange"), parts, stage == 0 ? std::vector{out, in} : std::vector{in, out});
+    role.add(compute, builder.name("pause"), Delay{Duration{1'234'567}}, {});
+    role.host(builder.name("log"), std::vector{copied}, Duration{5});
+  }
+  builder.adamw().learning_rate = 1e-4;
+  builder.facts() = {.tokens = 4096, .model_flops = Flops{1.25e21}, .compute_type = DataType::kBf16};
+  return std::move(builder).finish();
+}
+
+}  // namespace
+
+TEST_CASE("a program comes back from its text as it was", "[io][program_json]") {
+  CHECK(read(io::to_json(four_ranks())) == four_ranks());
+  CHECK(read(io::to_json(everything())) == everything());
+}
+
+TEST_CASE("the text of a small program reads as it is kept", "[io][program_json]") {
+  auto file = std::ifstream{TWINSTEP_GOLDEN "/four_ranks.program.json"};
+  auto const kept = std::string{std::istreambuf_iterator<char>{file}, {}};
+  CHECK(io::to_json(four_ranks()) == kept);
+}
+
+TEST_CASE("names that two streams share give way to indices", "[io][program_json]") {
+  auto program = four_ranks();
+  program.roles[0].streams[1].name = program.roles[0].streams[0].name;
+  CHECK(read(io::to_json(program)) == program);
+}
+
+TEST_CASE("a hand-written program needs no table of names", "[io][program_json]") {
+  auto const program = read(R"({"kind": "step-program", "mesh": [{"axis": "data", "size": 2}],
+    "roles": [{"name": "main", "streams": [{"name": "compute"}],
+               "operations": [{"name": "sleep", "stream": "compute", "launches": 1, "work": {"delay": "1.5 us"}}]}]})");
+  REQUIRE(program.roles.size() == 1);
+  CHECK(program.describe(program.roles[0].operations[0]) == "sleep");
+  CHECK(std::get<Delay>(program.roles[0].operations[0].work).duration == Duration{1'500'000});
+}
+
+TEST_CASE("a wrong program file is refused at the place that is wrong", "[io][program_json]") {
+  auto const text = io::to_json(four_ranks());
+  auto const complaint = [&](std::string_view from, std::string_view to) -> std::string {
+    try {
+      static_cast<void>(read(replace(text, from, to)));
+    } catch (InputError const& error) {
+      return error.what();
+    }
+    return "no complaint";
+  };
+  CHECK_THAT(
+      complaint("\"step-program\"", "\"timeline\""),
+      Catch::Contains("program.json:2:") && Catch::Contains("/kind: found \"timeline\", expected \"step-program\""));
+  CHECK_THAT(complaint("\"all_gather\"", "\"all_gathr\""), Catch::Contains("did you mean \"all_gather\"?"));
+  CHECK_THAT(complaint("\"stream\": \"comm\"", "\"stream\": \"com\""),
+             Catch::Contains("/roles/0/operations/3/stream: found \"com\", expected one of the streams; did you mean "
+                             "\"comm\"?"));
+  CHECK_THAT(complaint("\"waits\": [4]", "\"waits\": [5]"),
+             Catch::Contains("/waits/0: found 5, expected one of the 5 operations issued before"));
+  CHECK_THAT(complaint("\"writes\": 0", "\"writes\": 9"), Catch::Contains("found 9, expected one of the 5 buffers"));
+  CHECK_THAT(complaint("\"size\": 4", "\"size\": 9999999"), Catch::Contains("a mesh of more than 1048576 ranks"));
+  CHECK_THAT(complaint("\"size\": 4}", "\"size\": 4}, {\"axis\": \"data\", \"size\": 2}"),
+             Catch::Contains("found axis \"data\" twice"));
+  CHECK_THAT(complaint("\"elements\": 6", "\"elements\": 99999999999999999"), Catch::Contains("write it smaller"));
+  CHECK_THAT(complaint("\"launches\": 1", "\"lanches\": 1"), Catch::Contains("launches"));
+}
+
+TEST_CASE("defects of a program that is read are the reader's complaint", "[io][program_json]") {
+  auto const text = replace(io::to_json(four_ranks()), "\"m\": 2", "\"m\": 3");
+  CHECK_THROWS_WITH(read(text), Catch::Contains("found a step program with 2 defects") &&
+                                    Catch::Contains("A \"input\" has 6 elements on rank 0, expected 9"));
+}
