@@ -15,7 +15,7 @@ LoadSheet::LoadSheet(Placement const& placement, hardware::Cluster const& cluste
       outside_(topology.resources().size()) {}
 
 void LoadSheet::add(std::vector<double>& sheet, topology::Route route, double bytes) {
-  for (auto const link : route) sheet[link.index()] += bytes * groups_sharing(link);
+  for (auto const link : route) sheet[link.index()] += bytes * placement_->groups_sharing(link);
 }
 
 void LoadSheet::add_tier(std::size_t level, double bytes) {
@@ -25,10 +25,6 @@ void LoadSheet::add_tier(std::size_t level, double bytes) {
 
 void LoadSheet::add_memory(double sent_bytes) {
   memory_ += sent_bytes * cluster_->collectives.memory_bytes_per_wire_byte.value;
-}
-
-double LoadSheet::groups_sharing(ResourceId resource) const {
-  return static_cast<double>(placement_->groups_among(topology_->resource(resource).gpus));
 }
 
 void LoadSheet::take_larger(LoadSheet const& other) {

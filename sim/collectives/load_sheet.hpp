@@ -24,9 +24,6 @@ class LoadSheet {
   /// Device memory traffic of a rank that sends `bytes`.
   void add_memory(double sent_bytes);
 
-  /// What shares `resource` with one group's GPU counts this many groups.
-  [[nodiscard]] double groups_sharing(ResourceId resource) const;
-
   /// Keeps the larger of both at every resource: nodes that hold different numbers of ranks.
   void take_larger(LoadSheet const& other);
 

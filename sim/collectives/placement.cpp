@@ -16,6 +16,9 @@ Placement::Placement(Layout const& layout, hardware::Cluster const& cluster, top
   for (auto const& run : layout.runs)
     if (std::find(ranks_held_.begin(), ranks_held_.end(), run.ranks_per_node) == ranks_held_.end())
       ranks_held_.push_back(run.ranks_per_node);
+  groups_sharing_.reserve(topology.resources().size());
+  for (auto const& resource : topology.resources())
+    groups_sharing_.push_back(static_cast<double>(groups_among(resource.gpus)));
 }
 
 std::int64_t Placement::gpu(std::int64_t i, std::int64_t held) const {

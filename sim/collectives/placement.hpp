@@ -32,6 +32,8 @@ class Placement {
   [[nodiscard]] std::int64_t pairs_in_nodes() const;
   /// How many groups of the communicator have a GPU among `gpus` neighbouring ones.
   [[nodiscard]] std::int64_t groups_among(std::int64_t gpus) const;
+  /// How many of them share one instance of a resource inside a node with a GPU of this group.
+  [[nodiscard]] double groups_sharing(ResourceId resource) const { return groups_sharing_[resource.index()]; }
   [[nodiscard]] std::int64_t groups_per_node() const { return layout_->groups_per_node; }
 
   /// Switch groups of tier `level` that the group reaches into; nodes of the group in the fullest of them; and how
@@ -51,6 +53,7 @@ class Placement {
   std::int64_t gpus_per_node_;
   std::vector<std::int64_t> nodes_below_;  // by level - 1
   std::vector<std::int64_t> ranks_held_;
+  std::vector<double> groups_sharing_;  // by resource
 };
 
 }  // namespace twinstep::collectives

@@ -39,6 +39,16 @@ struct EdgeProperties {
 using BoostGraph =
     boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, EdgeProperties>;
 
+/// Remembers by which edge the best route so far enters a vertex.
+struct EntryRecorder : boost::default_dijkstra_visitor {
+  std::vector<ResourceId>* entered_by;
+
+  template <class GraphEdge, class G>
+  void edge_relaxed(GraphEdge const& edge, G const& graph) {
+    (*entered_by)[boost::target(edge, graph)] = graph[edge].resource;
+  }
+};
+
 /// Larger than any route, small enough to be added to.
 constexpr auto kUnreachable = RouteCost{std::numeric_limits<std::int64_t>::max() / 4, 0, 0};
 
@@ -78,18 +88,8 @@ RouteTree LinkGraph::routes_from(VertexId source) const {
                                      .distance_compare(IsBetter{})
                                      .distance_combine(Extend{})
                                      .distance_inf(kUnreachable)
-                                     .distance_zero(RouteCost{}));
-  // Between two vertices there may be several edges: the tree uses the first that explains the cost.
-  for (auto to = std::size_t{0}; to < vertices; ++to) {
-    auto const from = tree.previous_[to];
-    if (from == to) continue;
-    auto const [first, last] = boost::out_edges(from, graph);
-    auto const used = std::find_if(first, last, [&](auto const& edge) {
-      return boost::target(edge, graph) == to && !IsBetter{}(best[to], Extend{}(best[from], graph[edge].cost));
-    });
-    TWINSTEP_CHECK(used != last, "a route consists of edges");
-    tree.entered_by_[to] = graph[*used].resource;
-  }
+                                     .distance_zero(RouteCost{})
+                                     .visitor(EntryRecorder{{}, &tree.entered_by_}));
   return tree;
 }
 

@@ -29,6 +29,7 @@ Topology::Topology(hardware::Cluster const& cluster) : gpus_per_node_{cluster.no
   }
   auto const memory = drawing.host_memory;
   auto const from_memory = drawing.graph.routes_from(memory);
+  auto const from_leaf = drawing.nics.empty() ? RouteTree{} : drawing.graph.routes_from(drawing.leaf);
   auto const is_staged_inside = cluster.node.intra == hardware::IntraNode::kPcieStaged;
   auto const is_staged_outside = !cluster.fabric.has_gpu_direct;
 
@@ -44,7 +45,6 @@ Topology::Topology(hardware::Cluster const& cluster) : gpus_per_node_{cluster.no
     if (drawing.nics.empty()) continue;
     auto const nic = drawing.nics[static_cast<std::size_t>(nic_of(static_cast<std::int64_t>(gpu)))];
     auto const from_nic = drawing.graph.routes_from(nic);
-    auto const from_leaf = drawing.graph.routes_from(drawing.leaf);
     auto out = is_staged_outside ? staged(from_gpu, from_memory, memory, nic) : from_gpu.to(nic);
     for (auto const link : from_nic.to(drawing.leaf)) out.push_back(link);
     auto in = from_leaf.to(nic);

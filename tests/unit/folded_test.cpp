@@ -115,6 +115,14 @@ TEST_CASE("latency counts network steps and steps inside nodes", "[folded][ring]
   CHECK(latency(CollectiveKind::kAllReduce) == 121'600_ns);
 }
 
+TEST_CASE("a pass of a ring goes up to the spine once for each leaf", "[folded][ring]") {
+  auto cluster = test::ideal_cluster(4, 1, hardware::IntraNode::kNone);
+  cluster.fabric.levels = {{"leaf", 2, {1.0}, {300_ns}}, {"spine", 4, {1.0}, {500_ns}}};
+  // Three network steps, two of them over leaf, spine and leaf: 300 + 2 * 1100 ns.
+  auto const folding = Folding{cluster, CollectiveKind::kAllGather, 1_MB, one_a_node(4, 1)};
+  CHECK(folding.folded.phases[0].latency == 2500_ns);
+}
+
 TEST_CASE("a tree climbs the chain of a node and then log2 of the nodes, and comes down again", "[folded][tree]") {
   auto cluster = test::ideal_cluster(4, 8, hardware::IntraNode::kNvSwitch);
   cluster.node.intra_cost.step_latency.value = 1_us;
