@@ -68,21 +68,34 @@ std::string_view expected_of(std::string_view message) {
   return "a value";
 }
 
-/// The parser's last token, which ends the text that it says it read: a string, a number or word, or one character.
-std::string_view last_token(std::string_view read) {
-  if (read.empty() || (read.ends_with('"') && read.starts_with('"'))) return read;
-  auto const before = read.find_last_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.");
-  auto const word = before == std::string_view::npos ? read : read.substr(before + 1);
-  return word.empty() ? read.substr(read.size() - 1) : word;
+struct Token {
+  std::size_t start = 0;
+  std::string_view text;
+};
+
+/// The token that the parser stumbled over: `read` is what it says it read, up to `position`. A string, a whole number
+/// or word (which the parser may have left half-way), or one character.
+Token last_token(std::string_view text, std::size_t position, std::string_view read) {
+  if (read.empty() || (read.ends_with('"') && read.starts_with('"')))
+    return {position - std::min(position, read.size()), read};
+  constexpr std::string_view kWord = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.";
+  auto const before = read.find_last_not_of(kWord);
+  auto const length =
+      before == std::string_view::npos ? read.size() : std::max(read.size() - before - 1, std::size_t{1});
+  auto const start = position - std::min(position, length);
+  auto const is_word = start < text.size() && kWord.find(text[start]) != std::string_view::npos;
+  auto const end = is_word ? std::min(text.find_first_not_of(kWord, start), text.size()) : position;
+  return {start, text.substr(start, end - start)};
 }
 
 /// The parser's complaint about a token that is no JSON at all (`message`), or nothing if the token is only misplaced.
-std::optional<Complaint> bad_token(std::size_t position, std::string_view token, std::string_view message) {
+std::optional<Complaint> bad_token(std::size_t position, Token const& token, std::string_view message) {
   auto const last = position == 0 ? 0 : position - 1;
   if (contains(message, "number overflow"))
-    return Complaint{position - std::min(position, token.size()),
-                     fmt::format("found the number {}, expected one that fits in 64 bits", twinstep::quoted(token)),
-                     "write it smaller"};
+    return Complaint{
+        token.start,
+        fmt::format("found the number {}, expected one that fits in 64 bits", twinstep::quoted(token.text)),
+        "write it smaller"};
   if (contains(message, "UTF-8"))
     return Complaint{last, "found bytes that are not UTF-8, expected UTF-8 text", "save the file as UTF-8"};
   if (contains(message, "missing closing quote"))
@@ -94,18 +107,18 @@ std::optional<Complaint> bad_token(std::size_t position, std::string_view token,
     return Complaint{last, "found a malformed escape in a string, expected \\n, \\t, \\\", \\\\ or \\u and 4 digits",
                      "write a backslash as \\\\"};
   if (contains(message, "invalid number"))
-    return Complaint{position - std::min(position, token.size()),
-                     fmt::format("found {}, expected a number", quoted(token)), "complete its digits"};
+    return Complaint{token.start, fmt::format("found {}, expected a number", quoted(token.text)),
+                     "complete its digits"};
   if (contains(message, "invalid literal") || contains(message, "invalid comment") || contains(message, "invalid BOM"))
-    return Complaint{position - std::min(position, token.size()),
-                     fmt::format("found {}, expected {}", quoted(token), expected_of(message)),
+    return Complaint{token.start, fmt::format("found {}, expected {}", quoted(token.text), expected_of(message)),
                      "JSON has no comments, NaN or Infinity, and quotes are double"};
   return std::nullopt;
 }
 
-Complaint complain(Source const& source, std::size_t position, std::string_view token, std::string_view message) {
+Complaint complain(Source const& source, std::size_t position, std::string_view read, std::string_view message) {
   if (source.text.find_first_not_of(" \t\r\n") == std::string::npos)
     return {0, "found an empty text, expected a JSON document", "write at least {}"};
+  auto const token = last_token(source.text, position, read);
   if (auto complaint = bad_token(position, token, message)) return *std::move(complaint);
   auto const expected = expected_of(message);
   if (contains(message, "unexpected end of input"))
@@ -115,8 +128,7 @@ Complaint complain(Source const& source, std::size_t position, std::string_view 
                            ? "remove the comma before it, or complete the list"
                        : contains(expected, "nothing") ? "keep one document in a file"
                                                        : "add what is missing before it";
-  return {position - std::min(position, token.size()), fmt::format("found {}, expected {}", quoted(token), expected),
-          way_out};
+  return {token.start, fmt::format("found {}, expected {}", quoted(token.text), expected), way_out};
 }
 
 /// Turns the parser's events into a tree.
@@ -156,7 +168,7 @@ class TreeBuilder {
 
   template <class Exception>
   bool parse_error(std::size_t position, std::string const& token, Exception const& error) {
-    complaint_ = complain(*source_, position, last_token(token), error.what());
+    complaint_ = complain(*source_, position, token, error.what());
     return false;
   }
 

@@ -164,10 +164,10 @@ TEST_CASE("text that is not one JSON document is refused with what was found and
 
 TEST_CASE("NaN, Infinity, comments and numbers beyond 64 bits are no JSON", "[io][document]") {
   auto const hint = Catch::Contains("JSON has no comments, NaN or Infinity, and quotes are double");
-  CHECK_THAT(parse_error("[NaN]"), hint);
+  CHECK_THAT(parse_error("[NaN]"), hint && Catch::Contains("s.json:1:2: found \"NaN\", expected a value"));
   CHECK_THAT(parse_error("[Infinity]"), hint);
   CHECK_THAT(parse_error("[1] // one"), hint);
-  CHECK(parse_error("[-Infinity]") == "s.json:1:2: found \"-I\", expected a number; complete its digits");
+  CHECK(parse_error("[-Infinity]") == "s.json:1:2: found \"-Infinity\", expected a number; complete its digits");
   CHECK(parse_error("[1, 1e999]") ==
         "s.json:1:5: found the number \"1e999\", expected one that fits in 64 bits; write it smaller");
 }
