@@ -1,0 +1,104 @@
+#include "reports/breakdown.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+#include "reports/intervals.hpp"
+
+namespace twinstep::reports {
+
+using program::WorkKind;
+using timeline::Span;
+using timeline::Timeline;
+using timeline::TrackId;
+
+namespace {
+
+/// The step, cut up by whoever asks first.
+class Partition {
+ public:
+  explicit Partition(Duration length) : whole_{Time{}, length} {}
+
+  /// Takes what is left of `intervals`.
+  Duration take(std::vector<Interval> intervals) {
+    auto const mine = subtract(clip(merged(std::move(intervals)), whole_), taken_);
+    taken_ = unite(taken_, mine);
+    return total_length(mine);
+  }
+  [[nodiscard]] Intervals left() const { return subtract(merged({whole_}), taken_); }
+
+ private:
+  Interval whole_;
+  Intervals taken_;
+};
+
+using SpansByKind = std::array<std::vector<Interval>, kEnumSize<WorkKind>>;
+
+/// Gaps up to the issue of what ends them. Of several operations that end a gap together, the last one issued counts.
+std::vector<Interval> waits_for_host(Timeline const& timeline, TrackId track, Intervals const& gaps) {
+  auto issue_by_begin = std::vector<std::pair<Time, Time>>{};
+  for (auto const& span : spans_of(timeline, track)) {
+    auto const interval = occupied(span);
+    if (work_class(span.kind) != WorkClass::kHost && interval.begin < interval.end)
+      issue_by_begin.emplace_back(interval.begin, span.issue);
+  }
+  std::ranges::sort(issue_by_begin);
+  auto waits = std::vector<Interval>{};
+  for (auto const& gap : gaps) {
+    auto const later = std::ranges::upper_bound(issue_by_begin, std::pair{gap.end, kNever});
+    if (later == issue_by_begin.begin()) continue;
+    auto const& [begin, issue] = *std::prev(later);
+    if (begin == gap.end) waits.push_back({gap.begin, std::min(issue, gap.end)});
+  }
+  return waits;
+}
+
+}  // namespace
+
+std::string breakdown_name(BreakdownEntry const& entry) {
+  switch (entry.activity) {
+    case Activity::kCompute: return std::string{name_of(entry.kind.value())};
+    case Activity::kTransfer: return "exposed_" + std::string{name_of(entry.kind.value())};
+    case Activity::kWaitsForRanks: return "waits_for_ranks";
+    case Activity::kCopy: return "exposed_copy";
+    case Activity::kWaitsForHost: return "waits_for_host";
+    case Activity::kIdle: return "idle";
+  }
+  return {};
+}
+
+std::vector<BreakdownEntry> break_down(Timeline const& timeline, TrackId track) {
+  auto running = SpansByKind{};
+  auto waiting = std::vector<Interval>{};
+  for (auto const& span : spans_of(timeline, track)) {
+    running[static_cast<std::size_t>(span.kind)].push_back({span.start, span.end});
+    if (program::is_communication(span.kind)) waiting.push_back({span.arrive, span.start});
+  }
+
+  auto partition = Partition{timeline.step_time};
+  auto entries = std::vector<BreakdownEntry>{};
+  auto const take = [&](Activity activity, std::optional<WorkKind> kind, std::vector<Interval> intervals) {
+    auto const time = partition.take(std::move(intervals));
+    if (time > Duration{}) entries.push_back({activity, kind, time});
+  };
+  auto const take_class = [&](WorkClass work, Activity activity) {
+    for (std::size_t i = 0; i < running.size(); ++i) {
+      auto const kind = static_cast<WorkKind>(i);
+      if (work_class(kind) == work) take(activity, kind, std::move(running[i]));
+    }
+  };
+  take_class(WorkClass::kCompute, Activity::kCompute);
+  take_class(WorkClass::kCommunication, Activity::kTransfer);
+  take(Activity::kWaitsForRanks, {}, std::move(waiting));
+  take(Activity::kCopy, {}, std::move(running[static_cast<std::size_t>(WorkKind::kCopy)]));
+
+  auto host = std::move(running[static_cast<std::size_t>(WorkKind::kHost)]);
+  std::ranges::move(waits_for_host(timeline, track, partition.left()), std::back_inserter(host));
+  take(Activity::kWaitsForHost, {}, std::move(host));
+  take(Activity::kIdle, {}, partition.left());
+  return entries;
+}
+
+}  // namespace twinstep::reports

@@ -1,0 +1,104 @@
+#include "reports/intervals.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+namespace twinstep::reports {
+
+using timeline::Span;
+using timeline::Timeline;
+using timeline::TrackId;
+
+namespace {
+
+/// Merges intervals that are ordered by their begin.
+Intervals merge_ordered(std::vector<Interval> const& ordered) {
+  auto result = Intervals{};
+  for (auto const& interval : ordered) {
+    if (interval.begin >= interval.end) continue;
+    if (!result.empty() && interval.begin <= result.back().end)
+      result.back().end = std::max(result.back().end, interval.end);
+    else
+      result.push_back(interval);
+  }
+  return result;
+}
+
+}  // namespace
+
+Intervals merged(std::vector<Interval> intervals) {
+  if (!std::ranges::is_sorted(intervals, {}, &Interval::begin)) std::ranges::sort(intervals, {}, &Interval::begin);
+  return merge_ordered(intervals);
+}
+
+Intervals unite(Intervals const& a, Intervals const& b) {
+  auto ordered = std::vector<Interval>{};
+  ordered.reserve(a.size() + b.size());
+  std::ranges::merge(a, b, std::back_inserter(ordered), {}, &Interval::begin, &Interval::begin);
+  return merge_ordered(ordered);
+}
+
+Intervals subtract(Intervals const& from, Intervals const& what) {
+  auto result = Intervals{};
+  auto hole = what.begin();
+  for (auto const& interval : from) {
+    while (hole != what.end() && hole->end <= interval.begin) ++hole;
+    auto begin = interval.begin;
+    for (auto next = hole; next != what.end() && next->begin < interval.end; ++next) {
+      if (begin < next->begin) result.push_back({begin, next->begin});
+      begin = next->end;
+    }
+    if (begin < interval.end) result.push_back({begin, interval.end});
+  }
+  return result;
+}
+
+Intervals clip(Intervals intervals, Interval window) {
+  for (auto& interval : intervals) {
+    interval.begin = std::max(interval.begin, window.begin);
+    interval.end = std::min(interval.end, window.end);
+  }
+  std::erase_if(intervals, [](Interval const& interval) { return interval.begin >= interval.end; });
+  return intervals;
+}
+
+Duration total_length(Intervals const& intervals) {
+  auto total = Duration{};
+  for (auto const& interval : intervals) total += interval.end - interval.begin;
+  return total;
+}
+
+std::span<Span const> spans_of(Timeline const& timeline, TrackId track) {
+  auto const found = std::ranges::equal_range(timeline.spans, track, {}, &Span::track);
+  return {found.begin(), found.end()};
+}
+
+Intervals busy(Timeline const& timeline, TrackId track, WorkClass work) {
+  auto intervals = std::vector<Interval>{};
+  for (auto const& span : spans_of(timeline, track))
+    if (work_class(span.kind) == work) intervals.push_back(occupied(span));
+  return merged(std::move(intervals));
+}
+
+TrackId slowest_track(Timeline const& timeline) {
+  if (timeline.tracks.empty()) return {};
+  auto slowest = TrackId{0};
+  auto latest = Time{};
+  for (auto const& span : timeline.spans) {
+    if (span.end <= latest) continue;
+    latest = span.end;
+    slowest = span.track;
+  }
+  return slowest;
+}
+
+std::string describe(timeline::Track const& track) {
+  auto text = fmt::format("rank {}", track.rank.index());
+  if (track.multiplicity > 1) text += fmt::format(" (of {} alike)", track.multiplicity);
+  if (!track.role.empty()) text += ", " + track.role;
+  return text;
+}
+
+}  // namespace twinstep::reports

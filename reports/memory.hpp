@@ -1,0 +1,49 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "sim/timeline/timeline.hpp"
+
+/// What tracks hold in memory over time, and where they hold most.
+namespace twinstep::reports {
+
+/// Bytes held, by `program::MemoryCategory`.
+using BytesByCategory = std::array<Bytes, kEnumSize<program::MemoryCategory>>;
+
+[[nodiscard]] Bytes total(BytesByCategory const& held);
+
+/// The moment at which a track holds most in one memory space.
+struct MemoryPeak {
+  timeline::TrackId track;
+  Time time;
+  BytesByCategory held{};
+  std::string at;  ///< the operation that the host was issuing: "layer.31.backward/mlp.up"; "" before the first
+
+  [[nodiscard]] Bytes total() const { return reports::total(held); }
+};
+
+/// What a track holds from one moment until the next point.
+struct MemoryPoint {
+  Time time;
+  BytesByCategory held{};
+  bool operator==(MemoryPoint const&) const = default;
+};
+
+/// The peak of one track: the first moment at which it holds most. Samples count one by one in their order, so memory
+/// that is taken before other memory is given back at the same moment is held together. Cost: linear.
+[[nodiscard]] MemoryPeak find_peak(timeline::Timeline const& timeline, timeline::TrackId track,
+                                   program::MemorySpace space);
+
+/// The highest peak of all tracks; the first of them if several are as high. An empty peak without samples.
+[[nodiscard]] MemoryPeak find_worst_peak(timeline::Timeline const& timeline, program::MemorySpace space);
+
+/// What the track holds after each moment at which that changes. Cost: linear.
+[[nodiscard]] std::vector<MemoryPoint> memory_curve(timeline::Timeline const& timeline, timeline::TrackId track,
+                                                    program::MemorySpace space);
+
+/// "scope/name", or the name alone where there is no scope.
+[[nodiscard]] std::string describe(timeline::Timeline const& timeline, timeline::Span const& span);
+
+}  // namespace twinstep::reports

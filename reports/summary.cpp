@@ -1,0 +1,111 @@
+#include "reports/summary.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "reports/intervals.hpp"
+#include "reports/quantity_text.hpp"
+#include "sim/base/check.hpp"
+
+namespace twinstep::reports {
+
+using program::MemoryCategory;
+using program::MemorySpace;
+using timeline::Timeline;
+using timeline::TrackId;
+
+namespace {
+
+std::string describe_track(Timeline const& timeline, TrackId track) {
+  return track.exists() ? describe(timeline.tracks[track.index()]) : std::string{};
+}
+
+void add_rates(Summary& summary, timeline::Manifest const& manifest) {
+  auto const seconds = to_seconds(summary.step_time).count();
+  if (seconds <= 0) return;
+  auto const ranks = static_cast<double>(manifest.world_size);
+  auto const tokens = static_cast<double>(manifest.tokens);
+  summary.token_rate = TokensPerSecond{tokens / seconds};
+  summary.token_rate_per_gpu = TokensPerSecond{tokens / seconds / ranks};
+  summary.model_rate_per_gpu = FlopsPerSecond{manifest.model_flops.count() / seconds / ranks};
+  auto const utilisation = [&](Flops flops) -> std::optional<double> {
+    if (manifest.peak.count() <= 0 || flops.count() <= 0) return {};
+    return flops.count() / seconds / ranks / manifest.peak.count();
+  };
+  summary.mfu = utilisation(manifest.model_flops);
+  summary.hfu = utilisation(manifest.hardware_flops);
+}
+
+void add_memory(Summary& summary, Timeline const& timeline) {
+  summary.peak = find_worst_peak(timeline, MemorySpace::kDevice);
+  summary.peak_rank = describe_track(timeline, summary.peak.track);
+  summary.capacity = timeline.manifest.memory_capacity;
+  summary.fits = summary.capacity == Bytes{} || summary.peak.total() <= summary.capacity;
+  summary.host_peak = find_worst_peak(timeline, MemorySpace::kHost).total();
+  summary.nvme_peak = find_worst_peak(timeline, MemorySpace::kNvme).total();
+}
+
+void add_communication(Summary& summary, Timeline const& timeline) {
+  for (std::size_t i = 0; i < timeline.tracks.size(); ++i) {
+    auto const communication = busy(timeline, TrackId{i}, WorkClass::kCommunication);
+    auto const exposed = total_length(subtract(communication, busy(timeline, TrackId{i}, WorkClass::kCompute)));
+    if (i > 0 && exposed <= summary.exposed_communication) continue;
+    summary.exposed_communication = exposed;
+    summary.communication = total_length(communication);
+  }
+  auto const slowest = slowest_track(timeline);
+  summary.breakdown = break_down(timeline, slowest);
+  summary.breakdown_rank = describe_track(timeline, slowest);
+}
+
+void add_links(Summary& summary, Timeline const& timeline) {
+  summary.wire = timeline.wire;
+  for (auto const& traffic : timeline.links) {
+    auto& link = summary.links.emplace_back(LinkUse{.traffic = traffic});
+    auto const possible = traffic.bandwidth.count() * to_seconds(timeline.step_time).count();
+    if (possible > 0) link.utilisation = static_cast<double>(traffic.bytes.count()) / possible;
+  }
+}
+
+}  // namespace
+
+Summary summarize(Timeline const& timeline) {
+  auto const& manifest = timeline.manifest;
+  auto summary = Summary{.scenario = manifest.scenario,
+                         .calibration = manifest.calibration,
+                         .clock = manifest.clock,
+                         .world_size = manifest.world_size,
+                         .tokens = manifest.tokens,
+                         .step_time = timeline.step_time,
+                         .events = timeline.events};
+  add_rates(summary, manifest);
+  add_memory(summary, timeline);
+  add_communication(summary, timeline);
+  add_links(summary, timeline);
+  return summary;
+}
+
+std::vector<MemoryCategory> largest_categories(BytesByCategory const& held) {
+  auto categories = std::vector<MemoryCategory>{};
+  for (std::size_t i = 0; i < held.size(); ++i)
+    if (held[i] > Bytes{}) categories.push_back(static_cast<MemoryCategory>(i));
+  std::ranges::stable_sort(categories, std::greater{},
+                           [&](MemoryCategory category) { return held[static_cast<std::size_t>(category)]; });
+  return categories;
+}
+
+std::string why_it_does_not_fit(Summary const& summary) {
+  TWINSTEP_CHECK(!summary.fits, "only a step that does not fit has a reason for it");
+  constexpr std::size_t kShown = 4;
+  auto const categories = largest_categories(summary.peak.held);
+  auto parts = std::string{};
+  for (std::size_t i = 0; i < std::min(kShown, categories.size()); ++i)
+    parts += fmt::format("{}{} {}", i == 0 ? "" : ", ", name_of(categories[i]),
+                         memory_text(summary.peak.held[static_cast<std::size_t>(categories[i])]));
+  return fmt::format("needs {}{}{} ({}), has {}", memory_text(summary.peak.total()),
+                     summary.peak.at.empty() ? "" : " at ", summary.peak.at, parts, memory_text(summary.capacity));
+}
+
+}  // namespace twinstep::reports

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/breakdown.hpp"
+#include "reports/memory.hpp"
+#include "sim/timeline/timeline.hpp"
+
+namespace twinstep::reports {
+
+using TokensPerSecond = Quantity<struct TokensPerSecondTag, double>;
+
+/// The busiest link of one kind, and how much of the step it was busy.
+struct LinkUse {
+  timeline::LinkTraffic traffic;
+  double utilisation = 0;  ///< bytes / (bandwidth * step time)
+};
+
+/// What one training step comes to.
+struct Summary {
+  std::string scenario;
+  std::string calibration;
+  timeline::Clock clock{};
+  std::int64_t world_size = 1;
+  std::int64_t tokens = 0;  ///< of the global batch
+
+  Duration step_time;
+  TokensPerSecond token_rate;
+  TokensPerSecond token_rate_per_gpu;
+  FlopsPerSecond model_rate_per_gpu;  ///< model FLOPs, without recomputation
+  /// Model and hardware FLOPs utilisation: achieved over peak rate, without and with recomputation
+  /// (Chowdhery et al., arXiv 2204.02311, section 4.1; Korthikanti et al., arXiv 2205.05198, section 6.3).
+  /// Absent where the peak or the FLOPs are unknown.
+  std::optional<double> mfu;
+  std::optional<double> hfu;
+
+  bool fits = true;       ///< the peak is within the capacity; true where the capacity is unknown
+  MemoryPeak peak;        ///< of device memory, on the track that holds most
+  std::string peak_rank;  ///< which track that is
+  Bytes capacity;         ///< of device memory; 0 if unknown
+  Bytes host_peak;        ///< most that one track holds in host memory
+  Bytes nvme_peak;
+
+  /// Time in which a communication of a rank waits or transfers and no kernel runs there; of the worst track.
+  Duration exposed_communication;
+  Duration communication;                 ///< time in which that track communicates at all
+  std::vector<BreakdownEntry> breakdown;  ///< of the track that ends last; adds up to the step time
+  std::string breakdown_rank;             ///< which track that is
+
+  timeline::WireBytes wire;
+  std::vector<LinkUse> links;
+  std::int64_t events = 0;
+
+  /// What stays free at the peak; negative if the step does not fit.
+  [[nodiscard]] Bytes headroom() const { return capacity - peak.total(); }
+};
+
+/// Cost: a few sorts of the spans.
+[[nodiscard]] Summary summarize(timeline::Timeline const& timeline);
+
+/// The categories that hold memory, the largest first; ties in the order of the enumeration.
+[[nodiscard]] std::vector<program::MemoryCategory> largest_categories(BytesByCategory const& held);
+
+/// "needs 112.5 GiB at layer.3.backward/mlp.up (optimizer 75.3 GiB, parameters 12.6 GiB, …), has 79.6 GiB".
+/// Requires a summary that does not fit.
+[[nodiscard]] std::string why_it_does_not_fit(Summary const& summary);
+
+/// The answer "no" to a question that was well put: the plan cannot be laid out at all.
+struct Infeasible {
+  std::string scenario;
+  std::string reason;   ///< "48 layers do not divide into 5 stages"
+  std::string way_out;  ///< "use 4 or 6 stages"; may be empty
+};
+
+}  // namespace twinstep::reports

@@ -1,0 +1,139 @@
+#include "reports/summary_json.hpp"
+
+#include "reports/json_writer.hpp"
+
+namespace twinstep::reports {
+
+using program::MemoryCategory;
+
+namespace {
+
+void write_categories(JsonWriter& json, BytesByCategory const& held) {
+  json.begin_object();
+  for (std::size_t i = 0; i < held.size(); ++i) json.member(name_of(static_cast<MemoryCategory>(i)), held[i]);
+  json.end_object();
+}
+
+void write_memory(JsonWriter& json, Summary const& summary) {
+  json.member("peak_memory_bytes", summary.peak.total());
+  json.member("memory_capacity_bytes", summary.capacity > Bytes{} ? std::optional{summary.capacity} : std::nullopt);
+  json.key("memory");
+  write_categories(json, summary.peak.held);
+  json.key("memory_peak");
+  json.begin_object();
+  json.member("time_s", summary.peak.time);
+  json.member("at", summary.peak.at);
+  json.member("rank", summary.peak_rank);
+  json.end_object();
+  json.member("host_memory_bytes", summary.host_peak);
+  json.member("nvme_bytes", summary.nvme_peak);
+}
+
+void write_does_not_fit(JsonWriter& json, Summary const& summary) {
+  json.key("does_not_fit");
+  if (summary.fits) return json.value(nullptr);
+  json.begin_object();
+  json.member("sentence", why_it_does_not_fit(summary));
+  json.member("needs_bytes", summary.peak.total());
+  json.member("has_bytes", summary.capacity);
+  json.member("at", summary.peak.at);
+  json.key("largest");
+  json.begin_array();
+  for (auto const category : largest_categories(summary.peak.held)) {
+    json.begin_object();
+    json.member("category", name_of(category));
+    json.member("bytes", summary.peak.held[static_cast<std::size_t>(category)]);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+}
+
+void write_time(JsonWriter& json, Summary const& summary) {
+  json.member("exposed_communication_s", summary.exposed_communication);
+  json.member("communication_s", summary.communication);
+  json.key("breakdown");
+  json.begin_array();
+  for (auto const& entry : summary.breakdown) {
+    json.begin_object();
+    json.member("name", breakdown_name(entry));
+    json.member("seconds", entry.time);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_network(JsonWriter& json, Summary const& summary) {
+  json.key("bytes_on_wire");
+  json.begin_object();
+  json.member("intra", summary.wire.intra);
+  json.member("inter", summary.wire.inter);
+  json.end_object();
+  json.key("links");
+  json.begin_array();
+  for (auto const& link : summary.links) {
+    json.begin_object();
+    json.member("name", link.traffic.name);
+    json.member("is_inter_node", link.traffic.is_inter_node);
+    json.member("links", link.traffic.links);
+    json.member("bytes", link.traffic.bytes);
+    json.member("bytes_per_s", link.traffic.bandwidth.count());
+    json.member("utilisation", link.utilisation);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+}  // namespace
+
+std::string summary_json(Summary const& summary, Seconds wall) {
+  auto json = JsonWriter{};
+  json.begin_object();
+  json.member("scenario", summary.scenario);
+  json.member("feasible", true);
+  json.member("reason", nullptr);
+  json.member("way_out", nullptr);
+  json.member("clock", name_of(summary.clock));
+  json.member("world_size", summary.world_size);
+  json.member("tokens", summary.tokens);
+  json.member("step_time_s", summary.step_time);
+  json.member("tokens_per_s", summary.token_rate.count());
+  json.member("tokens_per_s_per_gpu", summary.token_rate_per_gpu.count());
+  json.member("model_tflops_per_gpu", summary.model_rate_per_gpu.count() / 1e12);
+  json.member("mfu", summary.mfu);
+  json.member("hfu", summary.hfu);
+  json.member("fits", summary.fits);
+  write_memory(json, summary);
+  write_does_not_fit(json, summary);
+  write_time(json, summary);
+  write_network(json, summary);
+  json.member("interval", nullptr);
+  json.member("calibration", summary.calibration);
+  json.member("events", summary.events);
+  json.member("wall_s", wall.count());
+  json.end_object();
+  return std::move(json).finish();
+}
+
+std::string summary_json(Infeasible const& infeasible, Seconds wall) {
+  auto json = JsonWriter{};
+  json.begin_object();
+  json.member("scenario", infeasible.scenario);
+  json.member("feasible", false);
+  json.member("reason", infeasible.reason);
+  json.member("way_out", infeasible.way_out);
+  for (auto const* const key : {"clock", "world_size", "tokens", "step_time_s", "tokens_per_s", "tokens_per_s_per_gpu",
+                                "model_tflops_per_gpu", "mfu", "hfu"})
+    json.member(key, nullptr);
+  json.member("fits", false);
+  for (auto const* const key :
+       {"peak_memory_bytes", "memory_capacity_bytes", "memory", "memory_peak", "host_memory_bytes", "nvme_bytes",
+        "does_not_fit", "exposed_communication_s", "communication_s", "breakdown", "bytes_on_wire", "links", "interval",
+        "calibration", "events"})
+    json.member(key, nullptr);
+  json.member("wall_s", wall.count());
+  json.end_object();
+  return std::move(json).finish();
+}
+
+}  // namespace twinstep::reports

@@ -1,0 +1,129 @@
+#include "reports/table.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "sim/base/check.hpp"
+
+namespace twinstep::reports {
+namespace {
+
+constexpr std::size_t kGap = 2;
+constexpr std::size_t kLeastWidth = 8;
+
+bool continues_code_point(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
+
+std::string padded(std::string_view text, std::size_t width, Align align, Tone tone, TextStyle const& style) {
+  auto const content = shortened(text, width);
+  auto const spaces = std::string(width - display_width(content), ' ');
+  return align == Align::kLeft ? toned(content, tone, style) + spaces : spaces + toned(content, tone, style);
+}
+
+void end_line(std::string& text) {
+  text.erase(text.find_last_not_of(' ') + 1);
+  text += '\n';
+}
+
+}  // namespace
+
+std::string toned(std::string_view text, Tone tone, TextStyle const& style) {
+  if (!style.is_terminal || tone == Tone::kPlain || text.empty()) return std::string{text};
+  // ECMA-48 "select graphic rendition": 1 bold, 31 red, 32 green, 0 back to normal.
+  auto const* const code = tone == Tone::kHeader ? "1" : tone == Tone::kBad ? "31" : "32";
+  auto const line_end = text.ends_with('\n') ? std::string_view{"\n"} : std::string_view{};
+  text.remove_suffix(line_end.size());
+  return fmt::format("\x1b[{}m{}\x1b[0m{}", code, text, line_end);
+}
+
+std::size_t display_width(std::string_view text) {
+  return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, continues_code_point));
+}
+
+std::string shortened(std::string_view text, std::size_t width) {
+  if (display_width(text) <= width) return std::string{text};
+  if (width == 0) return {};
+  auto end = std::size_t{0};
+  for (std::size_t shown = 0; shown < width; ++end)
+    if (end + 1 == text.size() || !continues_code_point(text[end + 1])) ++shown;
+  // `end` is behind `width` code points; the last of them makes room for the ellipsis.
+  while (continues_code_point(text[--end])) {
+  }
+  return std::string{text.substr(0, end)} + "…";
+}
+
+std::string wrapped(std::string_view text, std::string_view first, TextStyle const& style) {
+  auto const indent = std::string(display_width(first), ' ');
+  auto result = std::string{};
+  auto line = std::string{first};
+  auto is_empty = true;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    auto const end = std::min(text.find(' ', begin), text.size());
+    auto const word = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (word.empty()) continue;
+    if (!is_empty && display_width(line) + 1 + display_width(word) > style.width) {
+      end_line(line);
+      result += line;
+      line = indent;
+      is_empty = true;
+    }
+    if (!is_empty) line += ' ';
+    line += word;
+    is_empty = false;
+  }
+  end_line(line);
+  return result + line;
+}
+
+void Table::add_row(std::vector<Cell> cells) {
+  TWINSTEP_CHECK(cells.size() == columns_.size(), "a row has one cell for each column");
+  rows_.push_back(std::move(cells));
+}
+
+std::vector<std::size_t> Table::widths(std::size_t available) const {
+  auto widths = std::vector<std::size_t>{};
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    auto width = display_width(columns_[i].header);
+    for (auto const& row : rows_) width = std::max(width, display_width(row[i].text));
+    widths.push_back(width);
+  }
+  auto total = std::accumulate(widths.begin(), widths.end(), kGap * (columns_.size() - 1));
+  for (; total > available; --total) {
+    auto widest = columns_.size();
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      if (columns_[i].may_shrink && widths[i] > kLeastWidth &&
+          (widest == columns_.size() || widths[i] > widths[widest]))
+        widest = i;
+    if (widest == columns_.size()) break;
+    --widths[widest];
+  }
+  return widths;
+}
+
+std::string Table::render(TextStyle const& style) const {
+  auto const column_widths = widths(style.width);
+  auto result = std::string{};
+  auto const add_line = [&](auto const& cell_text) {
+    auto line = std::string{};
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (i > 0) line.append(kGap, ' ');
+      line += cell_text(i);
+    }
+    end_line(line);
+    result += line;
+  };
+  add_line([&](std::size_t i) {
+    return padded(columns_[i].header, column_widths[i], columns_[i].align, Tone::kHeader, style);
+  });
+  add_line([&](std::size_t i) { return std::string(column_widths[i], '-'); });
+  for (auto const& row : rows_)
+    add_line(
+        [&](std::size_t i) { return padded(row[i].text, column_widths[i], columns_[i].align, row[i].tone, style); });
+  return result;
+}
+
+}  // namespace twinstep::reports

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace twinstep::reports {
+
+/// How text is laid out, as whoever prints it knows.
+struct TextStyle {
+  std::size_t width = 80;    ///< columns at most
+  bool is_terminal = false;  ///< colours may be used
+};
+
+/// What a piece of text tells the reader, where colours can show it.
+enum class Tone : std::uint8_t { kPlain, kGood, kBad, kHeader };
+
+/// `text` in the colour of `tone`, on a terminal; unchanged elsewhere.
+[[nodiscard]] std::string toned(std::string_view text, Tone tone, TextStyle const& style);
+
+/// How many columns a UTF-8 text takes, with one for each code point ("µ", "–", "█"; texts here have no wide ones).
+[[nodiscard]] std::size_t display_width(std::string_view text);
+
+/// `text` cut to `width` columns, its last one "…" if anything is missing.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t width);
+
+/// `text` in lines of at most `style.width` columns, broken at spaces; the first begins with `first`, the others with
+/// as many spaces. A word that is longer than a line stands alone on one. Ends with a line end.
+[[nodiscard]] std::string wrapped(std::string_view text, std::string_view first, TextStyle const& style);
+
+enum class Align : std::uint8_t { kLeft, kRight };
+
+struct Column {
+  std::string header;
+  Align align = Align::kRight;
+  bool may_shrink = false;  ///< its texts may be cut where the table is too wide
+};
+
+struct Cell {
+  // NOLINTNEXTLINE(google-explicit-constructor): rows read as lists of texts
+  Cell(std::string content, Tone its_tone = Tone::kPlain) : text{std::move(content)}, tone{its_tone} {}
+  std::string text;
+  Tone tone;
+};
+
+/// A small text table: a header, a rule, rows. Columns are as wide as their widest text, two spaces apart. A table
+/// that is too wide takes the excess from the columns that may shrink, down to 8 columns each, always from the widest;
+/// the others are never cut.
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns) : columns_{std::move(columns)} {}
+
+  /// Requires one cell for each column.
+  void add_row(std::vector<Cell> cells);
+
+  /// The lines, each with its line end and without spaces before it.
+  [[nodiscard]] std::string render(TextStyle const& style) const;
+
+ private:
+  [[nodiscard]] std::vector<std::size_t> widths(std::size_t available) const;
+
+  std::vector<Column> columns_;
+  std::vector<std::vector<Cell>> rows_;
+};
+
+}  // namespace twinstep::reports

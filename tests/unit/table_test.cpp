@@ -1,0 +1,121 @@
+#include "reports/table.hpp"
+
+#include "reports/quantity_text.hpp"
+#include "sim/base/check.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace twinstep;
+using namespace twinstep::literals;
+using namespace twinstep::reports;
+
+TEST_CASE("times have four digits and the unit that suits them", "[reports][text]") {
+  CHECK(time_text(0_ps) == "0 s");
+  CHECK(time_text(999_ps) == "999 ps");
+  CHECK(time_text(850_ns) == "850.0 ns");
+  CHECK(time_text(Duration{691'500'000}) == "691.5 us");
+  CHECK(time_text(Duration{12'410'000'000}) == "12.41 ms");
+  CHECK(time_text(1234_ms) == "1.234 s");
+  CHECK(time_text(1'234'567_ms) == "1,235 s");
+}
+
+TEST_CASE("a time that rounds to a thousand takes the next unit", "[reports][text]") {
+  // 999.96 us has four digits as 1.000 ms; 9.9996 us as 10.00 us.
+  CHECK(time_text(Duration{999'960'000}) == "1.000 ms");
+  CHECK(time_text(Duration{999'940'000}) == "999.9 us");
+  CHECK(time_text(Duration{9'999'600}) == "10.00 us");
+}
+
+TEST_CASE("memory is binary, traffic decimal", "[reports][text]") {
+  CHECK(memory_text(100_B) == "100 B");
+  CHECK(memory_text(512_MiB) == "512.0 MiB");
+  CHECK(memory_text(80_GiB) == "80.0 GiB");
+  // 80e9 / 2^30 = 74.506.
+  CHECK(memory_text(80_GB) == "74.5 GiB");
+  CHECK(memory_text(Bytes{-1} * (2_GiB).count()) == "-2.0 GiB");
+  CHECK(traffic_text(80_GB) == "80.0 GB");
+  CHECK(rate_text(450_GBps) == "450.0 GB/s");
+  CHECK(rate_text(412_TFLOPS) == "412.0 TFLOP/s");
+}
+
+TEST_CASE("memory that rounds to the next unit is printed in it", "[reports][text]") {
+  // 1023.96 MiB to one decimal is 1024.0 MiB, which is 1.0 GiB.
+  CHECK(memory_text(Bytes{static_cast<std::int64_t>(1023.96 * 0x1p20)}) == "1.0 GiB");
+  CHECK(memory_unit_for(3_GiB).name == "GiB");
+  CHECK(in_unit(1536_MiB, memory_unit_for(3_GiB)) == "1.5");
+}
+
+TEST_CASE("shares and counts", "[reports][text]") {
+  CHECK(percent_text(0.4834) == "48.3 %");
+  CHECK(percent_text(std::optional<double>{}) == "–");
+  CHECK(count_text(12'345.4) == "12,345");
+  CHECK(count_text(1'234'567) == "1,234,567");
+  CHECK(count_text(999) == "999");
+  CHECK(count_text(12.34) == "12.3");
+}
+
+TEST_CASE("a bar is as long as its share, and never empty for more than nothing", "[reports][text]") {
+  CHECK(bar_text(0.5, 4) == "██");
+  CHECK(bar_text(1, 4) == "████");
+  // 0.3 of 4 cells is 9.6, so 10, eighths: one cell and a quarter.
+  CHECK(bar_text(0.3, 4) == "█▎");
+  CHECK(bar_text(1e-9, 4) == "▏");
+  CHECK(bar_text(0, 4).empty());
+}
+
+TEST_CASE("columns align by what readers see, not by bytes", "[reports][table]") {
+  auto table = Table{{{"name", Align::kLeft}, {"value"}}};
+  table.add_row({{"µ"}, {"1.5"}});
+  table.add_row({{"plain"}, {"–"}});
+  CHECK(table.render({}) ==
+        "name   value\n"
+        "-----  -----\n"
+        "µ        1.5\n"
+        "plain      –\n");
+}
+
+TEST_CASE("a table that is too wide cuts the columns that may shrink", "[reports][table]") {
+  // 12 + 2 + 6 columns into 18 leave 10 for the name.
+  auto table = Table{{{"name", Align::kLeft, true}, {"value"}}};
+  table.add_row({{"abcdefghijkl"}, {"123456"}});
+  CHECK(table.render({.width = 18}) ==
+        "name         value\n"
+        "----------  ------\n"
+        "abcdefghi…  123456\n");
+}
+
+TEST_CASE("columns that may not shrink are never cut", "[reports][table]") {
+  auto table = Table{{{"name", Align::kLeft, true}, {"value"}}};
+  table.add_row({{"abcdefghijkl"}, {"123456"}});
+  // 8 columns are the least that a column shrinks to.
+  CHECK(table.render({.width = 4}) ==
+        "name       value\n"
+        "--------  ------\n"
+        "abcdefg…  123456\n");
+}
+
+TEST_CASE("colours appear on a terminal only, and do not move columns", "[reports][table]") {
+  auto table = Table{{{"a"}, {"fits"}}};
+  table.add_row({{"1"}, {"no", Tone::kBad}});
+  CHECK(table.render({}) == "a  fits\n-  ----\n1    no\n");
+  CHECK(table.render({.is_terminal = true}) ==
+        "\x1b[1ma\x1b[0m  \x1b[1mfits\x1b[0m\n-  ----\n1    \x1b[31mno\x1b[0m\n");
+}
+
+TEST_CASE("a row has one cell for each column", "[reports][table]") {
+  auto table = Table{{{"a"}, {"b"}}};
+  CHECK_THROWS_AS(table.add_row({{"1"}}), InternalError);
+}
+
+TEST_CASE("texts are cut between code points", "[reports][table]") {
+  CHECK(display_width("µ–█") == 3);
+  CHECK(shortened("µ–█x", 4) == "µ–█x");
+  CHECK(shortened("µ–█x", 3) == "µ–…");
+  CHECK(shortened("abc", 1) == "…");
+  CHECK(shortened("abc", 0).empty());
+}
+
+TEST_CASE("sentences wrap at spaces under their label", "[reports][table]") {
+  CHECK(wrapped("one two three four", "x: ", {.width = 11}) == "x: one two\n   three\n   four\n");
+  CHECK(wrapped("unbreakably", "", {.width = 5}) == "unbreakably\n");
+  CHECK(wrapped("", "label", {}) == "label\n");
+}
