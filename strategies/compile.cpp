@@ -28,6 +28,17 @@ double loss_scale(ModelSpec const& model, Plan const& plan) {
   return 2.0 / (static_cast<double>(plan.global_batch) * static_cast<double>(mlp->widths.back()));
 }
 
+/// About how many operations a step has: the kernels, a forward more for recomputation, and some communication.
+std::size_t estimate_operations(ModelWork const& model, Plan const& plan) {
+  auto kernels = std::size_t{0};
+  for (auto const unit : model.units) {
+    auto const& work = model.work(unit);
+    auto const forwards = std::size_t{plan.recompute == Recompute::kFull ? 2U : 1U};
+    kernels += forwards * work.forward.size() + work.backward.size() + 2 * work.parameters.size();
+  }
+  return kernels * static_cast<std::size_t>(accumulation(plan));
+}
+
 void write_step(StepContext& context) {
   auto const strategy = make_strategy(context);
   auto computation = Computation{context, *strategy};
@@ -76,6 +87,7 @@ std::variant<StepProgram, Infeasible> compile(ModelSpec const& model, Plan const
                              .compute = role.stream("compute"),
                              .communication = role.stream("communication"),
                              .ranks = builder.communicator("data", {Axis::kData})};
+  role.reserve(estimate_operations(work, plan));
   write_step(context);
   auto const micro_batches = accumulation(plan) * plan.ranks;
   builder.facts() = {.tokens = work.tokens_per_micro_batch * micro_batches,

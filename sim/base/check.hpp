@@ -1,6 +1,5 @@
 #pragma once
 
-#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -14,8 +13,7 @@ class InternalError : public std::logic_error {
 };
 
 /// Throws `InternalError` with the place and the broken condition.
-[[noreturn]] void fail_check(std::string_view condition, std::string_view sentence,
-                             std::source_location where = std::source_location::current());
+[[noreturn]] void fail_check(std::string_view condition, std::string_view sentence, std::string_view file, int line);
 
 }  // namespace twinstep
 
@@ -23,5 +21,8 @@ class InternalError : public std::logic_error {
 #define TWINSTEP_CHECK(condition, sentence)         \
   do {                                              \
     if (!(condition)) [[unlikely]]                  \
-      ::twinstep::fail_check(#condition, sentence); \
+      ::twinstep::fail_check(#condition, sentence, __FILE__, __LINE__); \
   } while (false)
+
+/// Stands where the program cannot come.
+#define TWINSTEP_UNREACHABLE(sentence) ::twinstep::fail_check("unreachable", sentence, __FILE__, __LINE__)

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <span>
+#include <cstdint>
 #include <vector>
 
 #include "sim/engine/machine.hpp"
@@ -18,20 +18,40 @@ class MemoryLedger {
   MemoryLedger(program::StepProgram const& program, program::Role const& role, RankId rank, timeline::TrackId track,
                Machine const& machine);
 
-  void on_issue(OpId op, std::span<program::Access const> accesses, Time now);
-  void on_end(OpId op, std::span<program::Access const> accesses, Time now);
+  void on_issue(OpId op, Time now);
+  void on_end(OpId op, Time now);
 
   /// Appends the samples, in the order of time.
   void append_to(std::vector<timeline::MemorySample>& samples) const;
 
  private:
-  void enter(std::vector<timeline::MemorySample>& samples, program::Buffer const& buffer, Time now, bool is_taken);
+  /// Lists of buffers, one list for each operation.
+  class BuffersOf {
+   public:
+    BuffersOf(std::size_t operations, std::size_t buffers) : first_(operations, kNone), next_(buffers, kNone) {}
+    void add(OpId op, std::size_t buffer);
+    template <class Visit>
+    void for_each(OpId op, Visit&& visit) const {
+      for (auto buffer = first_[op.index()]; buffer != kNone; buffer = next_[buffer]) visit(buffer);
+    }
+
+   private:
+    static constexpr std::uint32_t kNone = 0xffff'ffff;
+    std::vector<std::uint32_t> first_;  // by operation
+    std::vector<std::uint32_t> next_;   // by buffer
+  };
+
+  void enter_persistent(Machine const& machine);
+  [[nodiscard]] timeline::MemorySample sample(std::uint32_t buffer, Time now, bool is_taken) const;
   [[nodiscard]] Bytes size(program::Buffer const& buffer) const;
 
   program::StepProgram const* program_;
   program::Role const* role_;
   RankId rank_;
   timeline::TrackId track_;
+  BuffersOf taken_by_;              // the issue of an operation
+  BuffersOf given_back_by_issue_;   // of the last operation that touches them
+  BuffersOf given_back_by_end_;
   std::vector<timeline::MemorySample> by_host_;    // in the order of issue
   std::vector<timeline::MemorySample> by_device_;  // in the order of completion
 };

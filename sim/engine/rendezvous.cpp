@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "sim/engine/alike_resources.hpp"
+
 namespace twinstep::engine {
 
 using namespace program;
@@ -77,7 +79,7 @@ struct Rendezvous::Builder {
       auto ranks = std::int64_t{0};
       for (auto const member : members) ranks += cells.multiplicity(member);
       transfer.groups = ranks / program.mesh.size(program.communicators[communicator.index()].axes);
-      if (!queue.issued.empty() && queue.transfers.size() > 1) {
+      if (queue.transfers.size() > 1) {
         transfer.previous = queue.transfers[queue.transfers.size() - 2];
         out.transfers_[transfer.previous].next = queue.transfers.back();
       }
@@ -132,6 +134,7 @@ Rendezvous::Rendezvous(StepProgram const& program, Projection const& cells, Mach
   auto builder = Builder{.out = *this, .program = program, .cells = cells, .machine = machine};
   builder.match_all();
   builder.store_participants();
+  merge_alike_resources(folded_, machine.topology());
 }
 
 }  // namespace twinstep::engine

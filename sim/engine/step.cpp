@@ -82,7 +82,7 @@ void Step::issue(CellState& cell) {
     auto const cost = is_communication ? host.communication_launch.value : host.launch.value;
     cell.host_time += cost * static_cast<std::int64_t>(op.launches);
     span.issue = cell.host_time;
-    ledger.on_issue(id, cell.role->accesses_of(op), cell.host_time);
+    ledger.on_issue(id, cell.host_time);
   }
 }
 
@@ -231,7 +231,7 @@ void Step::end_operation(std::uint32_t index) {
   span_of(cell, id).end = now_;
   stream.is_busy = false;
   stream.last_end = now_;
-  ledgers_[stream.cell].on_end(id, cell.role->accesses_of(cell.role->operations[id.index()]), now_);
+  ledgers_[stream.cell].on_end(id, now_);
   --unfinished_;
   mark(cell);
 }

@@ -1,6 +1,7 @@
 #include "sim/engine/virtual_executor.hpp"
 
 #include "sim/engine/step.hpp"
+#include "sim/program/stuck_program.hpp"
 
 namespace twinstep::engine {
 
@@ -15,7 +16,7 @@ timeline::Timeline run(program::StepProgram const& program, Machine const& machi
     step.finish(*completion);
     step.start_ready_operations();
   }
-  if (step.has_unfinished_operations()) throw StuckProgram{step.who_waits_for_whom()};
+  if (step.has_unfinished_operations()) throw program::StuckProgram{step.who_waits_for_whom()};
   return std::move(step).timeline();
 }
 

@@ -1,18 +1,10 @@
 #pragma once
 
-#include <stdexcept>
-
 #include "sim/engine/machine.hpp"
 #include "sim/program/step_program.hpp"
 #include "sim/timeline/timeline.hpp"
 
 namespace twinstep::engine {
-
-/// Nothing more can happen and operations remain. The text says who waits for whom.
-class StuckProgram : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// Runs one training step in virtual time.
 ///
@@ -20,7 +12,7 @@ class StuckProgram : public std::runtime_error {
 /// well-formed program whose mesh has at most as many ranks as the machine has GPUs, and element types that the GPU can
 /// compute with. The same input gives the same timeline, bit for bit.
 ///
-/// @throws StuckProgram if ranks wait for each other for ever
+/// @throws program::StuckProgram if ranks wait for each other for ever
 [[nodiscard]] timeline::Timeline run(program::StepProgram const& program, Machine const& machine);
 
 }  // namespace twinstep::engine

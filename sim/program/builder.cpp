@@ -14,6 +14,13 @@ StreamId RoleBuilder::stream(std::string_view name, bool is_on_host) {
   return StreamId{role_->streams.size() - 1};
 }
 
+void RoleBuilder::reserve(std::size_t operations) {
+  constexpr std::size_t kOperandsPerOperation = 5;
+  role_->operations.reserve(operations);
+  role_->accesses.reserve(kOperandsPerOperation * operations);
+  role_->buffers.reserve(2 * operations);
+}
+
 BufferId RoleBuilder::buffer(Buffer buffer) {
   if (!buffer.scope.exists()) buffer.scope = scope_;
   role_->buffers.push_back(buffer);

@@ -31,6 +31,8 @@ class ProgramBuilder;
 class RoleBuilder {
  public:
   [[nodiscard]] StreamId stream(std::string_view name, bool is_on_host = false);
+  /// Makes room for so many operations and as many operands and buffers as they usually have.
+  void reserve(std::size_t operations);
   /// Adds a buffer; its name and scope come from the arguments and the current scope.
   BufferId buffer(Buffer buffer);
 

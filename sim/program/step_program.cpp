@@ -43,7 +43,7 @@ RoleId StepProgram::role_of(RankId rank) const {
     auto const plays = [&](AxisCoordinate at) { return mesh.coordinate(rank, at.axis) == at.coordinate; };
     if (std::ranges::all_of(roles[i].where, plays)) return RoleId{i};
   }
-  fail_check("role_of", "every rank plays a role");
+  TWINSTEP_UNREACHABLE("every rank plays a role");
 }
 
 std::int64_t StepProgram::multiplicity(RoleId role) const {

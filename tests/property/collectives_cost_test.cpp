@@ -65,8 +65,8 @@ TEST_CASE("a fold takes as long as its messages one by one, within 1 ps a step",
           auto const size = Bytes{std::int64_t{bytes_each} * ranks};
           auto const schedule = schedule_of(kind, algorithm, ranks);
           auto const expected = time_by_steps(schedule, size, 7_GBps, 3_us);
-          auto const across = time_of(test::flat_cluster(ranks, 7_GBps, 3_us), kind, size, algorithm);
-          auto const inside = time_of(test::crossbar_node(ranks, 7_GBps, 3_us), kind, size, algorithm);
+          auto const across = time_of(tests::flat_cluster(ranks, 7_GBps, 3_us), kind, size, algorithm);
+          auto const inside = time_of(tests::crossbar_node(ranks, 7_GBps, 3_us), kind, size, algorithm);
           INFO(name_of(kind) << " by " << name_of(algorithm) << ", " << ranks << " ranks, " << size.count()
                              << " bytes: " << expected.count() << " ps step by step, " << across.count()
                              << " ps across nodes, " << inside.count() << " ps inside one");
@@ -83,7 +83,7 @@ TEST_CASE("more bytes are never faster", "[folded][property]") {
     for (auto const nodes : {1, 2, 3, 16}) {
       auto before = Duration{};
       for (auto size = 1_KB; size < 100_GB; size = size * 3) {
-        auto const now = time_of(test::h100_like(nodes), kind, size);
+        auto const now = time_of(tests::h100_like(nodes), kind, size);
         CHECK(now >= before);
         before = now;
       }
@@ -95,7 +95,7 @@ TEST_CASE("more bandwidth is never slower", "[folded][property]") {
     for (auto const algorithm : kAlgorithms)
       for (auto const size : {1_KB, 1_MB, 1_GB}) {
         if (!is_available(kind, algorithm)) continue;
-        auto cluster = test::h100_like(3);
+        auto cluster = tests::h100_like(3);
         auto const base = time_of(cluster, kind, size, algorithm);
         cluster.node.gpu_link.value = 900_GBps;
         auto const faster_links = time_of(cluster, kind, size, algorithm);
@@ -110,7 +110,7 @@ TEST_CASE("more ranks are never faster on a flat network", "[folded][property]")
     for (auto const size : {1_KB, 1_MB, 1_GB}) {
       auto before = Duration{};
       for (auto const ranks : {1, 2, 3, 4, 7, 8, 16, 100, 1024, 131'072}) {
-        auto const now = time_of(test::flat_cluster(ranks, 50_GBps, 2_us), kind, size);
+        auto const now = time_of(tests::flat_cluster(ranks, 50_GBps, 2_us), kind, size);
         INFO(name_of(kind) << " of " << size.count() << " bytes on " << ranks << " ranks");
         CHECK(now >= before);
         before = now;
@@ -121,7 +121,7 @@ TEST_CASE("more ranks are never faster on a flat network", "[folded][property]")
 TEST_CASE("a fold has as many loads on 131,072 ranks as on 16", "[folded][property]") {
   for (auto const kind : kKinds) {
     auto const loads = [&](std::int64_t nodes) {
-      auto const cluster = test::h100_like(nodes);
+      auto const cluster = tests::h100_like(nodes);
       auto const topology = Topology{cluster};
       auto count = std::size_t{0};
       for (auto const& phase : fold(kind, 1_GB, all_of(cluster), cluster, topology).phases)
@@ -133,7 +133,7 @@ TEST_CASE("a fold has as many loads on 131,072 ranks as on 16", "[folded][proper
 }
 
 TEST_CASE("a collective over an oversubscribed spine takes as long as its bytes need there", "[folded][property]") {
-  auto cluster = test::h100_like(64);
+  auto cluster = tests::h100_like(64);
   cluster.fabric.is_rail_optimised = false;
   cluster.fabric.cost.efficiency.value = 1;
   for (auto const ratio : {1.0, 2.0, 8.0}) {

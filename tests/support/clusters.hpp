@@ -5,7 +5,7 @@
 #include "sim/hardware/cluster.hpp"
 
 /// Small machines for tests. Everything that is not named is free or endless.
-namespace twinstep::test {
+namespace twinstep::tests {
 
 inline constexpr auto kEndless = BytesPerSecond{1e18};
 
@@ -82,4 +82,4 @@ inline hardware::Cluster h100_like(std::int64_t nodes) {
   return cluster;
 }
 
-}  // namespace twinstep::test
+}  // namespace twinstep::tests

@@ -5,7 +5,7 @@
 #include "tests/unit/program_fixtures.hpp"
 
 using namespace twinstep;
-using namespace twinstep::test;
+using namespace twinstep::tests;
 
 TEST_CASE("a wait holds for the next operation on its stream only", "[program][builder]") {
   auto const program = four_ranks();

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "sim/base/input_error.hpp"
+#include "sim/program/stuck_program.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/programs.hpp"
 #include "validate/cpu/executor.hpp"
@@ -93,7 +94,7 @@ TEST_CASE("a message must have one size on both sides", "[cpu][failures]") {
 
 TEST_CASE("a rank that waits for one that has finished ends with both names", "[cpu][failures]") {
   CHECK_THROWS_MATCHES(
-      run(tests::missing_collective()), cpu::StuckProgram,
+      run(tests::missing_collective()), program::StuckProgram,
       Catch::Matchers::Message("stuck: rank 0 waits in stream \"comm\" for rank 1 to come to all_gather \"parameters\" "
                                "(operation 1 on communicator \"data\"); rank 1 has finished"));
 }

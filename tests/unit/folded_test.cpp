@@ -53,7 +53,7 @@ TEST_CASE("a ring all_reduce takes 2(p - 1) alpha + 2(p - 1)/p N/B", "[folded][r
   // N = 2^30 bytes, B = 50 GB/s, alpha = 1 us. At p = 8: 14 us + 1.75 * 1,073,741,824 B / 50 GB/s = 14 us + 37,580.96
   // us.
   auto const time = [](std::int64_t ranks) {
-    return Folding{test::flat_cluster(ranks, 50_GBps, 1_us), CollectiveKind::kAllReduce, 1_GiB, one_a_node(ranks, 1),
+    return Folding{tests::flat_cluster(ranks, 50_GBps, 1_us), CollectiveKind::kAllReduce, 1_GiB, one_a_node(ranks, 1),
                    Algorithm::kRing}
         .time();
   };
@@ -65,7 +65,7 @@ TEST_CASE("a ring all_reduce takes 2(p - 1) alpha + 2(p - 1)/p N/B", "[folded][r
 
 TEST_CASE("the naive all_reduce moves 2(p - 1) buffers through the root's link", "[folded][direct]") {
   auto const time = [](std::int64_t ranks) {
-    return Folding{test::flat_cluster(ranks, 1_GBps, 0_us), CollectiveKind::kAllReduce, 1_MB, one_a_node(ranks, 1),
+    return Folding{tests::flat_cluster(ranks, 1_GBps, 0_us), CollectiveKind::kAllReduce, 1_MB, one_a_node(ranks, 1),
                    Algorithm::kDirect}
         .time();
   };
@@ -76,19 +76,19 @@ TEST_CASE("the naive all_reduce moves 2(p - 1) buffers through the root's link",
 TEST_CASE("one DGX H100 reaches about 365 GB/s of bus bandwidth with a ring", "[folded][ring]") {
   // 0.81 * 450 = 364.5 GB/s, less 56 us of 82.5 ms (collective-cost.md sections 3 and 6: 367 measured).
   auto const folding =
-      Folding{test::h100_like(1), CollectiveKind::kAllReduce, 16_GiB, full_nodes(1, 8), Algorithm::kRing};
+      Folding{tests::h100_like(1), CollectiveKind::kAllReduce, 16_GiB, full_nodes(1, 8), Algorithm::kRing};
   CHECK(folding.bus_bandwidth(16_GiB, 8) == Approx(364.25e9).epsilon(0.001));
 }
 
 TEST_CASE("a ring over two DGX H100 is limited by its NICs, at about 390 GB/s", "[folded][ring]") {
   // 8 * 50 * 0.98 = 392 GB/s (393 measured, collective-cost.md section 6).
   auto const folding =
-      Folding{test::h100_like(2), CollectiveKind::kAllReduce, 16_GiB, full_nodes(2, 8), Algorithm::kRing};
+      Folding{tests::h100_like(2), CollectiveKind::kAllReduce, 16_GiB, full_nodes(2, 8), Algorithm::kRing};
   CHECK(folding.bus_bandwidth(16_GiB, 16) == Approx(391.4e9).epsilon(0.001));
 }
 
 TEST_CASE("in a ring over nodes one of p lanes leaves at each GPU", "[folded][ring]") {
-  auto cluster = test::h100_like(2);
+  auto cluster = tests::h100_like(2);
   cluster.node.intra_cost.efficiency.value = 1;
   cluster.fabric.cost.efficiency.value = 1;
   // W = 2 * 16 MB * 15 / 16 = 30 MB. Ports carry 7/8 of it, NICs 1/8.
@@ -102,7 +102,7 @@ TEST_CASE("in a ring over nodes one of p lanes leaves at each GPU", "[folded][ri
 }
 
 TEST_CASE("latency counts network steps and steps inside nodes", "[folded][ring]") {
-  auto cluster = test::ideal_cluster(4, 8, hardware::IntraNode::kNvSwitch);
+  auto cluster = tests::ideal_cluster(4, 8, hardware::IntraNode::kNvSwitch);
   cluster.node.intra_cost.step_latency.value = 1_us;
   cluster.fabric.cost.step_latency.value = 10_us;
   cluster.fabric.levels = {{"leaf", 4, {1.0}, {100_ns}}};
@@ -116,7 +116,7 @@ TEST_CASE("latency counts network steps and steps inside nodes", "[folded][ring]
 }
 
 TEST_CASE("a pass of a ring goes up to the spine once for each leaf", "[folded][ring]") {
-  auto cluster = test::ideal_cluster(4, 1, hardware::IntraNode::kNone);
+  auto cluster = tests::ideal_cluster(4, 1, hardware::IntraNode::kNone);
   cluster.fabric.levels = {{"leaf", 2, {1.0}, {300_ns}}, {"spine", 4, {1.0}, {500_ns}}};
   // Three network steps, two of them over leaf, spine and leaf: 300 + 2 * 1100 ns.
   auto const folding = Folding{cluster, CollectiveKind::kAllGather, 1_MB, one_a_node(4, 1)};
@@ -124,7 +124,7 @@ TEST_CASE("a pass of a ring goes up to the spine once for each leaf", "[folded][
 }
 
 TEST_CASE("a tree climbs the chain of a node and then log2 of the nodes, and comes down again", "[folded][tree]") {
-  auto cluster = test::ideal_cluster(4, 8, hardware::IntraNode::kNvSwitch);
+  auto cluster = tests::ideal_cluster(4, 8, hardware::IntraNode::kNvSwitch);
   cluster.node.intra_cost.step_latency.value = 1_us;
   cluster.fabric.cost.step_latency.value = 10_us;
   // 2 (7 * 1 + 2 * 10) us.
@@ -137,14 +137,14 @@ TEST_CASE("a tree climbs the chain of a node and then log2 of the nodes, and com
 
 TEST_CASE("small messages over many nodes take the tree, large ones the ring", "[folded]") {
   auto const chosen = [](Bytes size) {
-    return Folding{test::h100_like(16), CollectiveKind::kAllReduce, size, full_nodes(16, 8)}.folded.algorithm;
+    return Folding{tests::h100_like(16), CollectiveKind::kAllReduce, size, full_nodes(16, 8)}.folded.algorithm;
   };
   CHECK(chosen(64_KiB) == Algorithm::kTree);
   CHECK(chosen(16_GiB) == Algorithm::kRing);
 }
 
 TEST_CASE("efficiency makes loads larger and leaves rates as they are", "[folded]") {
-  auto cluster = test::crossbar_node(2, 100_GBps, 0_us);
+  auto cluster = tests::crossbar_node(2, 100_GBps, 0_us);
   cluster.node.intra_cost.efficiency.value = 0.8;
   auto const folding = Folding{cluster, CollectiveKind::kAllGather, 16_MB, full_nodes(1, 2)};
   CHECK(folding.load("gpu0.nvlink.out") == 10_MB);  // 8 MB / 0.8
@@ -152,7 +152,7 @@ TEST_CASE("efficiency makes loads larger and leaves rates as they are", "[folded
 }
 
 TEST_CASE("replicas with one rank a node each have their own NIC, or share one", "[folded]") {
-  auto cluster = test::h100_like(4);
+  auto cluster = tests::h100_like(4);
   cluster.fabric.cost.efficiency.value = 1;
   // W = 2 * 4 MB * 3 / 4 = 6 MB over one NIC.
   CHECK(Folding{cluster, CollectiveKind::kAllReduce, 4_MB, one_a_node(4, 8), Algorithm::kRing}.load("nic0.out") ==
@@ -164,14 +164,14 @@ TEST_CASE("replicas with one rank a node each have their own NIC, or share one",
 
 TEST_CASE("a group loads the links of the GPUs that it has", "[folded]") {
   auto const tensor_group = Layout{4, {{1, 4}}, 0, 1, 4, 1, 2};
-  auto const folding = Folding{test::h100_like(1), CollectiveKind::kAllReduce, 16_MB, tensor_group};
+  auto const folding = Folding{tests::h100_like(1), CollectiveKind::kAllReduce, 16_MB, tensor_group};
   CHECK(folding.load("gpu4.nvlink.out") > 0_B);
   CHECK(folding.load("gpu7.nvlink.out") > 0_B);
   CHECK(folding.load("gpu0.nvlink.out") == 0_B);
 }
 
 TEST_CASE("the node with the fewest ranks has the busiest NICs", "[folded]") {
-  auto cluster = test::h100_like(3);
+  auto cluster = tests::h100_like(3);
   cluster.fabric.cost.efficiency.value = 1;
   // 20 ranks; W = 20 MB * 19 / 20 = 19 MB crosses every node, over 8 NICs or over 4.
   auto const uneven = Layout{20, {{2, 8}, {1, 4}}, 0, 1, 0, 1, 1};
@@ -181,7 +181,7 @@ TEST_CASE("the node with the fewest ranks has the busiest NICs", "[folded]") {
 }
 
 TEST_CASE("staged rings write and read every byte in host memory", "[folded]") {
-  auto cluster = test::ideal_cluster(1, 4, hardware::IntraNode::kPcieStaged);
+  auto cluster = tests::ideal_cluster(1, 4, hardware::IntraNode::kPcieStaged);
   // W = 4 MB * 3 / 4 on each of four hops, twice each.
   auto const folding = Folding{cluster, CollectiveKind::kAllGather, 4_MB, full_nodes(1, 4)};
   CHECK(folding.load("host.dram") == 24_MB);
@@ -189,7 +189,7 @@ TEST_CASE("staged rings write and read every byte in host memory", "[folded]") {
 }
 
 TEST_CASE("a ring crosses each leaf boundary once in each lane", "[folded]") {
-  auto cluster = test::h100_like(4);
+  auto cluster = tests::h100_like(4);
   cluster.fabric.cost.efficiency.value = 1;
   cluster.fabric.levels[0].nodes = 2;
   cluster.fabric.levels[0].oversubscription.value = 4;
@@ -204,7 +204,7 @@ TEST_CASE("a ring crosses each leaf boundary once in each lane", "[folded]") {
 }
 
 TEST_CASE("all_to_all pushes what is meant for other leaves through the uplinks", "[folded]") {
-  auto cluster = test::h100_like(4);
+  auto cluster = tests::h100_like(4);
   cluster.fabric.cost.efficiency.value = 1;
   cluster.fabric.levels[0].nodes = 2;
   cluster.fabric.is_rail_optimised = false;
@@ -215,7 +215,7 @@ TEST_CASE("all_to_all pushes what is meant for other leaves through the uplinks"
 }
 
 TEST_CASE("on rails all_to_all crosses the spine even under one leaf", "[folded]") {
-  auto cluster = test::h100_like(2);
+  auto cluster = tests::h100_like(2);
   cluster.fabric.cost.efficiency.value = 1;
   // Each of 2 GPUs on a rail sends 1 MB to each of 8 ranks of the other node, 7 of them on other rails.
   CHECK(Folding{cluster, CollectiveKind::kAllToAll, 16_MB, full_nodes(2, 8)}.load("leaf.up") == 14_MB);
@@ -223,7 +223,7 @@ TEST_CASE("on rails all_to_all crosses the spine even under one leaf", "[folded]
 
 TEST_CASE("bytes on the wire count what leaves ranks, inside nodes and between them", "[folded]") {
   auto const wire = [](CollectiveKind kind, Algorithm algorithm) {
-    auto const folded = Folding{test::h100_like(2), kind, 16_MB, full_nodes(2, 8), algorithm}.folded;
+    auto const folded = Folding{tests::h100_like(2), kind, 16_MB, full_nodes(2, 8), algorithm}.folded;
     return std::pair{folded.intra, folded.inter};
   };
   // 16 links of the ring carry 30 MB each, 2 of them between nodes.
@@ -238,13 +238,13 @@ TEST_CASE("bytes on the wire count what leaves ranks, inside nodes and between t
 
 TEST_CASE("one rank, or no bytes, costs nothing", "[folded]") {
   for (auto const kind : {CollectiveKind::kAllReduce, CollectiveKind::kAllToAll, CollectiveKind::kGather}) {
-    CHECK(Folding{test::h100_like(1), kind, 1_GB, full_nodes(1, 1)}.folded.phases.empty());
-    CHECK(Folding{test::h100_like(1), kind, 0_B, full_nodes(1, 8)}.folded.phases.empty());
+    CHECK(Folding{tests::h100_like(1), kind, 1_GB, full_nodes(1, 1)}.folded.phases.empty());
+    CHECK(Folding{tests::h100_like(1), kind, 0_B, full_nodes(1, 8)}.folded.phases.empty());
   }
 }
 
 TEST_CASE("a message inside a node crosses two ports", "[folded]") {
-  auto const cluster = test::h100_like(2);
+  auto const cluster = tests::h100_like(2);
   auto const topology = Topology{cluster};
   auto const folded = fold_message(81_MB, RankId{8}, RankId{11}, cluster, topology);
   // 8.4 us launch, 3.4 us step, 81 MB / 0.81 at 450 GB/s.
@@ -254,7 +254,7 @@ TEST_CASE("a message inside a node crosses two ports", "[folded]") {
 }
 
 TEST_CASE("a message between rails meets at the spine", "[folded]") {
-  auto const cluster = test::h100_like(2);
+  auto const cluster = tests::h100_like(2);
   auto const topology = Topology{cluster};
   auto const uses_spine = [&](std::size_t to) {
     auto const folded = fold_message(98_MB, RankId{0}, RankId{to}, cluster, topology);
@@ -268,12 +268,12 @@ TEST_CASE("a message between rails meets at the spine", "[folded]") {
 }
 
 TEST_CASE("a message to itself costs nothing", "[folded]") {
-  auto const cluster = test::h100_like(1);
+  auto const cluster = tests::h100_like(1);
   CHECK(fold_message(1_GB, RankId{3}, RankId{3}, cluster, Topology{cluster}).phases.empty());
 }
 
 TEST_CASE("an algorithm that cannot do the collective is refused", "[folded]") {
-  auto const cluster = test::h100_like(1);
+  auto const cluster = tests::h100_like(1);
   CHECK_THROWS_AS(
       fold(CollectiveKind::kAllGather, 1_MB, full_nodes(1, 8), cluster, Topology{cluster}, Algorithm::kTree),
       InputError);

@@ -6,7 +6,7 @@
 #include "sim/program/builder.hpp"
 
 /// Small programs that the tests of sim/program and sim/io share.
-namespace twinstep::test {
+namespace twinstep::tests {
 
 using namespace twinstep::program;
 
@@ -59,4 +59,4 @@ inline StepProgram four_ranks() {
   return std::move(builder).finish();
 }
 
-}  // namespace twinstep::test
+}  // namespace twinstep::tests

@@ -4,7 +4,7 @@
 #include "tests/unit/program_fixtures.hpp"
 
 using namespace twinstep;
-using namespace twinstep::test;
+using namespace twinstep::tests;
 
 TEST_CASE("data-parallel replicas are one cell, however many there are", "[program][projection]") {
   auto program = four_ranks();

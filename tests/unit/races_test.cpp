@@ -4,7 +4,7 @@
 #include "tests/unit/program_fixtures.hpp"
 
 using namespace twinstep;
-using namespace twinstep::test;
+using namespace twinstep::tests;
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include "tests/unit/program_fixtures.hpp"
 
 using namespace twinstep;
-using namespace twinstep::test;
+using namespace twinstep::tests;
 
 TEST_CASE("a value differs between ranks by a stride and a table over their places", "[program]") {
   auto builder = ProgramBuilder{Mesh{{{Axis::kData, 2}, {Axis::kTensor, 3}}}};

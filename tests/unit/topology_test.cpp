@@ -28,13 +28,13 @@ BytesPerSecond rate_of(Topology const& topology, std::string const& name) {
 
 /// 8 GPUs on an NVSwitch, two GPUs and two NICs on each PCIe switch.
 hardware::Cluster paired_node() {
-  auto cluster = test::h100_like(1);
+  auto cluster = tests::h100_like(1);
   cluster.node.gpus_per_pcie_switch = 2;
   return cluster;
 }
 
 hardware::Cluster pcie_node(IntraNode intra, std::int64_t gpus_per_switch) {
-  auto cluster = test::ideal_cluster(1, 4, intra);
+  auto cluster = tests::ideal_cluster(1, 4, intra);
   cluster.node.gpu_link.value = 25_GBps;
   cluster.node.pcie.value = 25_GBps;
   cluster.node.gpus_per_pcie_switch = gpus_per_switch;
@@ -45,14 +45,14 @@ hardware::Cluster pcie_node(IntraNode intra, std::int64_t gpus_per_switch) {
 }  // namespace
 
 TEST_CASE("on an NVSwitch every pair of GPUs is one port out and one port in apart", "[topology]") {
-  auto const topology = Topology{test::h100_like(2)};
+  auto const topology = Topology{tests::h100_like(2)};
   CHECK(names(topology, topology.within_node(0, 3)) == Names{"gpu0.nvlink.out", "gpu3.nvlink.in"});
   CHECK(names(topology, topology.within_node(7, 6)) == Names{"gpu7.nvlink.out", "gpu6.nvlink.in"});
   CHECK(topology.within_node(4, 4).empty());
 }
 
 TEST_CASE("a GPU reaches the network over its own PCIe link and its own NIC", "[topology]") {
-  auto const topology = Topology{test::h100_like(2)};
+  auto const topology = Topology{tests::h100_like(2)};
   CHECK(names(topology, topology.out_of_node(5)) == Names{"gpu5.pcie.out", "nic5.out"});
   CHECK(names(topology, topology.into_node(5)) == Names{"nic5.in", "gpu5.pcie.in"});
 }
@@ -78,7 +78,7 @@ TEST_CASE("staged copies write host memory and read it again", "[topology]") {
 }
 
 TEST_CASE("without GPUDirect what leaves a GPU for the network crosses host memory twice", "[topology]") {
-  auto cluster = test::h100_like(2);
+  auto cluster = tests::h100_like(2);
   cluster.fabric.has_gpu_direct = false;
   auto const topology = Topology{cluster};
   CHECK(names(topology, topology.out_of_node(0)) == Names{"gpu0.pcie.out", "host.dram", "host.dram", "nic0.out"});
@@ -92,13 +92,13 @@ TEST_CASE("a copy to the host crosses the PCIe links up to the root, then host m
 }
 
 TEST_CASE("a NIC runs at the slower of its own rate and its port's", "[topology]") {
-  auto cluster = test::h100_like(2);
+  auto cluster = tests::h100_like(2);
   cluster.fabric.port.value = 25_GBps;
   CHECK(rate_of(Topology{cluster}, "nic0.out") == 25_GBps);
 }
 
 TEST_CASE("ports that are not plugged in leave their GPUs to share a NIC", "[topology]") {
-  auto cluster = test::h100_like(2);
+  auto cluster = tests::h100_like(2);
   cluster.fabric.ports_per_node = 4;
   auto const topology = Topology{cluster};
   CHECK(topology.nics() == 4);
@@ -107,7 +107,7 @@ TEST_CASE("ports that are not plugged in leave their GPUs to share a NIC", "[top
 }
 
 TEST_CASE("several NICs of one GPU are drawn as one of their summed rate", "[topology]") {
-  auto cluster = test::h100_like(2);
+  auto cluster = tests::h100_like(2);
   cluster.node.nics = 32;
   cluster.node.nic.value = cluster.fabric.port.value = BytesPerSecond{12.5e9};
   auto const topology = Topology{cluster};
@@ -116,7 +116,7 @@ TEST_CASE("several NICs of one GPU are drawn as one of their summed rate", "[top
 }
 
 TEST_CASE("an uplink carries what enters from below over the oversubscription", "[topology]") {
-  auto cluster = test::h100_like(64);
+  auto cluster = tests::h100_like(64);
   cluster.fabric.levels[0].oversubscription.value = 2;
   // Rail-optimised: one NIC of each of 32 nodes, 32 * 50 / 2. Otherwise all 8 of them, 256 * 50 / 2.
   CHECK(rate_of(Topology{cluster}, "leaf.up") == 800_GBps);
@@ -125,7 +125,7 @@ TEST_CASE("an uplink carries what enters from below over the oversubscription", 
 }
 
 TEST_CASE("oversubscription of one tier narrows the tiers above it too", "[topology]") {
-  auto cluster = test::h100_like(1024);
+  auto cluster = tests::h100_like(1024);
   cluster.fabric.levels[0].oversubscription.value = 2;
   cluster.fabric.levels[1].oversubscription.value = 4;
   cluster.fabric.levels.push_back({"core", 4096, {1.0}, {100_ns}});
@@ -134,14 +134,14 @@ TEST_CASE("oversubscription of one tier narrows the tiers above it too", "[topol
 }
 
 TEST_CASE("nodes meet at the lowest tier that has both below one switch", "[topology]") {
-  auto const topology = Topology{test::h100_like(64)};
+  auto const topology = Topology{tests::h100_like(64)};
   CHECK(topology.meeting_level(7, 7) == 0);
   CHECK(topology.meeting_level(0, 31) == 1);
   CHECK(topology.meeting_level(31, 32) == 2);
 }
 
 TEST_CASE("a message crosses each tier twice but the one where its nodes meet", "[topology]") {
-  auto cluster = test::h100_like(64);
+  auto cluster = tests::h100_like(64);
   cluster.fabric.levels[0].hop_latency.value = 300_ns;
   cluster.fabric.levels[1].hop_latency.value = 500_ns;
   auto const topology = Topology{cluster};
@@ -155,15 +155,15 @@ TEST_CASE("a message crosses each tier twice but the one where its nodes meet", 
 }
 
 TEST_CASE("the topology of a large cluster is as small as that of one node", "[topology]") {
-  auto const small = Topology{test::h100_like(1)};
-  auto const large = Topology{test::h100_like(4096)};
+  auto const small = Topology{tests::h100_like(1)};
+  auto const large = Topology{tests::h100_like(4096)};
   CHECK(small.resources().size() == large.resources().size());
   CHECK(large.resource(large.hbm()).instances == 8 * 4096);
   CHECK(large.resource(large.up(1)).instances == 128 * 8);  // 4096 / 32 leaves on each of 8 rails
 }
 
 TEST_CASE("a node without a network has no NIC to leave by", "[topology]") {
-  auto cluster = test::h100_like(1);
+  auto cluster = tests::h100_like(1);
   cluster.node.nics = 0;
   auto const topology = Topology{cluster};
   CHECK(topology.nics() == 0);

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/program/stuck_program.hpp"
+
 namespace twinstep::cpu {
 namespace {
 constexpr std::size_t kMostReasonsListed = 12;
@@ -59,7 +61,7 @@ void Board::stop_if_stuck() {
   if (running_ > 0 || is_stopped_ || waiters_.empty()) return;
   // A thread whose wait is over has been woken and will run as soon as it gets the lock.
   if (std::ranges::any_of(waiters_, [](Waiter const* waiter) { return (*waiter->is_over)(); })) return;
-  stop_locked(std::make_exception_ptr(StuckProgram{who_waits_for_whom()}));
+  stop_locked(std::make_exception_ptr(program::StuckProgram{who_waits_for_whom()}));
 }
 
 std::string Board::who_waits_for_whom() const {

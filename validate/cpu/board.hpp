@@ -6,17 +6,10 @@
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace twinstep::cpu {
-
-/// Nothing more can happen and operations remain. The text says who waits for whom.
-class StuckProgram : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// Thrown out of a wait when the run stops because of somebody else.
 struct Stopped {};

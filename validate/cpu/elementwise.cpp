@@ -56,7 +56,7 @@ OperandCount operands_of(program::Function function) {
     case kAdamW: return {4, 5};
     case kTransformer: break;
   }
-  fail_check("operands_of", "a function that only has a cost has no operands to compute on");
+  TWINSTEP_UNREACHABLE("a function that only has a cost has no operands to compute on");
 }
 
 void compute(program::Elementwise const& kernel, std::span<Numbers const> operands, AdamWStep const& at) {
@@ -77,7 +77,7 @@ void compute(program::Elementwise const& kernel, std::span<Numbers const> operan
     case kAdamW: return adamw(operands, at);
     case kTransformer: break;
   }
-  fail_check("compute", "a function that only has a cost is not computed");
+  TWINSTEP_UNREACHABLE("a function that only has a cost is not computed");
 }
 
 }  // namespace twinstep::cpu

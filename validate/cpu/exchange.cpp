@@ -75,7 +75,7 @@ class Exchange {
       case kScatter: take_from_root(), deliver_chunks(); return bytes(elements_ - count(begin(root_), root_));
       case kAllToAll: return exchange_all_to_all();
     }
-    fail_check("kind", "a collective is one of eight");
+    TWINSTEP_UNREACHABLE("a collective is one of eight");
   }
 
  private:

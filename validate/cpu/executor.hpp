@@ -15,7 +15,7 @@ namespace twinstep::cpu {
 /// the same bits. After an error the environment holds whatever had been computed, and the step does not count.
 ///
 /// @throws InputError if the program is not supported (see `require_supported`) or ranks disagree on a communication
-/// @throws StuckProgram if ranks wait for each other for ever
+/// @throws program::StuckProgram if ranks wait for each other for ever
 [[nodiscard]] timeline::Timeline run(program::StepProgram const& program, Environment& environment);
 
 }  // namespace twinstep::cpu

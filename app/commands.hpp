@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+/// The subcommands, one file each. Each prints its answer on standard output and gives the exit code.
+namespace twinstep::app {
+
+/// What the program returns (see the README).
+enum ExitCode : int { kDone = 0, kGateMissed = 1, kInputWrong = 2, kSomethingAbsent = 3, kOurBug = 4 };
+
+struct SimulateOptions {
+  std::string scenario;
+  std::vector<std::string> settings;    ///< "path=value"
+  bool as_json = false;
+  std::optional<std::string> trace;     ///< file for the timeline
+};
+int simulate(SimulateOptions const& options);
+
+struct CompareOptions {
+  std::string a;
+  std::string b;
+  bool as_json = false;
+};
+int compare(CompareOptions const& options);
+
+struct ProfilesOptions {
+  enum class Action { kList, kShow, kCheck } action = Action::kList;
+  std::vector<std::string> names;  ///< to show: profiles; to check: profiles or files, all shipped ones if empty
+};
+int profiles(ProfilesOptions const& options);
+
+}  // namespace twinstep::app

@@ -1,0 +1,109 @@
+#include <fmt/core.h>
+
+#include <chrono>
+#include <filesystem>
+#include <utility>
+
+#include "app/commands.hpp"
+#include "app/output.hpp"
+#include "app/scenario.hpp"
+#include "app/version.hpp"
+#include "hw_profiles/writer.hpp"
+#include "reports/render/scenarios_table.hpp"
+#include "reports/render/summary_text.hpp"
+#include "reports/summary_json.hpp"
+#include "sim/engine/virtual_executor.hpp"
+#include "sim/io/program_json.hpp"
+#include "sim/io/timeline_json.hpp"
+#include "strategies/compile.hpp"
+
+namespace twinstep::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The answer for one scenario, and how long it took.
+struct Answer {
+  reports::NamedSummary summary;
+  Seconds wall;
+};
+
+/// 64-bit FNV-1a in hexadecimal.
+std::string hash_of(std::string_view text) {
+  auto hash = std::uint64_t{0xcbf29ce484222325};
+  for (auto const c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
+/// "run.json" for one scenario, "run.zero-3.json" for one of several.
+std::string trace_path(std::string const& path, Scenario const& scenario, bool is_one_of_several) {
+  if (!is_one_of_several) return path;
+  auto const file = std::filesystem::path{path};
+  auto const recompute = scenario.plan.recompute == strategies::Recompute::kFull ? "-recompute" : "";
+  auto const name = fmt::format("{}.{}{}{}", file.stem().string(), name_of(scenario.plan.strategy), recompute,
+                                file.extension().string());
+  return (file.parent_path() / name).string();
+}
+
+void write_trace(std::string const& path, timeline::Timeline timeline, program::StepProgram const& step,
+                 Scenario const& scenario) {
+  timeline.manifest.program_hash = hash_of(io::to_json(step));
+  timeline.manifest.machine_hash = hash_of(hw_profiles::cluster_text(scenario.cluster));
+  write_file(path, io::to_json(timeline));
+}
+
+reports::NamedSummary ask(Scenario const& scenario, std::optional<std::string> const& trace) {
+  auto compiled = strategies::compile(scenario.model, scenario.plan);
+  if (auto const* obstacle = std::get_if<strategies::Infeasible>(&compiled))
+    return {scenario.strategy_title(), reports::Infeasible{scenario.title(), obstacle->reason, obstacle->way_out}};
+  auto const& step = std::get<program::StepProgram>(compiled);
+  auto timeline = engine::run(step, engine::Machine{scenario.cluster});
+  timeline.manifest.version = kVersion;
+  timeline.manifest.scenario = scenario.title();
+  auto summary = reports::summarize(timeline);
+  if (trace) write_trace(*trace, std::move(timeline), step, scenario);
+  return {scenario.strategy_title(), std::move(summary)};
+}
+
+Answer ask_timed(Scenario const& scenario, std::optional<std::string> const& trace) {
+  auto const start = Clock::now();
+  auto summary = ask(scenario, trace);
+  return {std::move(summary), Seconds{std::chrono::duration<double>(Clock::now() - start).count()}};
+}
+
+std::string json_of(Answer const& answer) {
+  return std::visit([&](auto const& each) { return reports::summary_json(each, answer.wall); }, answer.summary.answer);
+}
+
+std::string text_of(Answer const& answer, reports::TextStyle const& style) {
+  return std::visit([&](auto const& each) { return reports::summary_text(each, style); }, answer.summary.answer);
+}
+
+}  // namespace
+
+int simulate(SimulateOptions const& options) {
+  auto const scenarios = read_scenarios(options.scenario, options.settings);
+  for (auto const& warning : scenarios.front().warnings) warn(warning);
+
+  auto answers = std::vector<Answer>{};
+  for (auto const& scenario : scenarios) {
+    auto trace = options.trace;
+    if (trace) trace = trace_path(*trace, scenario, scenarios.size() > 1);
+    answers.push_back(ask_timed(scenario, trace));
+  }
+
+  if (answers.size() == 1) {
+    fmt::print("{}", options.as_json ? json_of(answers.front()) : text_of(answers.front(), standard_output_style()));
+  } else if (options.as_json) {
+    fmt::print("{{\"runs\": [");
+    for (std::size_t i = 0; i < answers.size(); ++i) fmt::print("{}\n{}", i == 0 ? "" : ",", json_of(answers[i]));
+    fmt::print("]}}\n");
+  } else {
+    auto rows = std::vector<reports::NamedSummary>{};
+    for (auto& answer : answers) rows.push_back(std::move(answer.summary));
+    fmt::print("{}", reports::scenarios_table(rows, standard_output_style()));
+  }
+  return kDone;
+}
+
+}  // namespace twinstep::app
