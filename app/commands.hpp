@@ -12,9 +12,9 @@ enum ExitCode : int { kDone = 0, kGateMissed = 1, kInputWrong = 2, kSomethingAbs
 
 struct SimulateOptions {
   std::string scenario;
-  std::vector<std::string> settings;    ///< "path=value"
+  std::vector<std::string> settings;  ///< "path=value"
   bool as_json = false;
-  std::optional<std::string> trace;     ///< file for the timeline
+  std::optional<std::string> trace;  ///< file for the timeline
 };
 int simulate(SimulateOptions const& options);
 

@@ -1,9 +1,13 @@
-#include <fmt/core.h>
-#include <malloc.h>
-
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <malloc.h>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include "app/commands.hpp"
 #include "app/version.hpp"
@@ -16,9 +20,11 @@ using namespace twinstep;
 using namespace twinstep::app;
 
 void add_simulate(CLI::App& program, int& exit_code) {
-  auto* const command = program.add_subcommand("simulate", "Predict one training step: time, memory, what it waits for");
+  auto* const command =
+      program.add_subcommand("simulate", "Predict one training step: time, memory, what it waits for");
   auto const options = std::make_shared<SimulateOptions>();
-  command->add_option("SCENARIO", options->scenario, "JSON file with cluster, model, training and strategy")->required();
+  command->add_option("SCENARIO", options->scenario, "JSON file with cluster, model, training and strategy")
+      ->required();
   command->add_option("--set", options->settings, "Replace a value of the scenario, e.g. --set cluster.nodes=16")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
@@ -54,18 +60,47 @@ void add_profiles(CLI::App& program, int& exit_code) {
   add("check", "Check profiles against their schema and each other", ProfilesOptions::Action::kCheck);
 }
 
+/// Every word where a subcommand stands is one. Throws InputError with the nearest.
+void check_subcommands(CLI::App* command, std::vector<std::string> const& arguments) {
+  for (auto const& argument : arguments) {
+    auto known = std::vector<std::string>{};
+    for (auto const* const each : command->get_subcommands(nullptr)) known.push_back(each->get_name());
+    if (known.empty() || argument.starts_with("-")) return;
+    if (std::ranges::find(known, argument) == known.end())
+      throw InputError{fmt::format("found no subcommand called {}; {}", twinstep::quoted(argument),
+                                   suggest_name(argument, {known.begin(), known.end()}))};
+    command = command->get_subcommand(argument);
+  }
+}
+
+/// What to do about an argument that nothing takes: the nearest option of the subcommands in use, or --help.
+std::string way_out(CLI::App const& program) {
+  auto known = std::vector<std::string>{};
+  for (auto const* command = &program; command != nullptr;) {
+    for (auto const* const option : command->get_options())
+      for (auto const& name : option->get_lnames()) known.push_back("--" + name);
+    auto const used = command->get_subcommands();
+    command = used.empty() ? nullptr : used.front();
+  }
+  auto const extra = program.remaining(true);
+  auto const near = extra.empty() ? std::string_view{} : nearest_name(extra.front(), {known.begin(), known.end()});
+  return near.empty() ? std::string{"see twinstep --help"} : fmt::format("did you mean {}?", near);
+}
+
 int run(int argc, char** argv) {
   auto exit_code = int{kDone};
-  auto program = CLI::App{"twinstep predicts how long a training step takes on a cluster, whether it fits, and what it waits for.",
-                          "twinstep"};
+  auto program =
+      CLI::App{"twinstep predicts how long a training step takes on a cluster, whether it fits, and what it waits for.",
+               "twinstep"};
   program.set_version_flag("--version", std::string{kVersion});
   program.require_subcommand(1);
-  program.failure_message([](CLI::App const*, CLI::Error const& error) {
-    return fmt::format("twinstep: {}; see twinstep --help\n", error.what());
+  program.failure_message([&program](CLI::App const*, CLI::Error const& error) {
+    return fmt::format("twinstep: {}; {}\n", error.what(), way_out(program));
   });
   add_simulate(program, exit_code);
   add_compare(program, exit_code);
   add_profiles(program, exit_code);
+  check_subcommands(&program, {argv + 1, argv + argc});
   try {
     program.parse(argc, argv);
   } catch (CLI::ParseError const& error) {

@@ -1,14 +1,14 @@
 #include "app/output.hpp"
 
-#include <fmt/core.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <unistd.h>
+
+#include <fmt/core.h>
 
 #include "sim/base/input_error.hpp"
 
@@ -39,6 +39,8 @@ reports::TextStyle standard_output_style() {
   return style;
 }
 
-void warn(std::string_view sentence) { fmt::print(stderr, "twinstep: warning: {}\n", sentence); }
+void warn(std::string_view sentence) {
+  fmt::print(stderr, "twinstep: warning: {}\n", sentence);
+}
 
 }  // namespace twinstep::app

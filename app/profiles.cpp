@@ -1,6 +1,6 @@
-#include <fmt/core.h>
-
 #include <filesystem>
+
+#include <fmt/core.h>
 
 #include "app/commands.hpp"
 #include "app/output.hpp"
@@ -13,7 +13,9 @@ namespace {
 
 using namespace hw_profiles;
 
-bool is_file(std::string const& name) { return std::filesystem::is_regular_file(name) || name.ends_with(".json"); }
+bool is_file(std::string const& name) {
+  return std::filesystem::is_regular_file(name) || name.ends_with(".json");
+}
 
 void list() {
   auto widest = std::size_t{0};

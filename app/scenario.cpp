@@ -1,5 +1,6 @@
 #include "app/scenario.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -23,22 +24,34 @@ void check_precision(io::Node const& training, Scenario const& scenario) {
              fmt::format("use one of {}", known));
 }
 
-}  // namespace
-
-std::string Scenario::strategy_title() const {
-  auto const recompute = plan.recompute == strategies::Recompute::kFull ? " + recompute" : "";
-  return fmt::format("{}{}", name_of(plan.strategy), recompute);
+/// The strategy's name and what else the scenario says about it; " (2)" and so on where that was said before.
+std::string strategy_title(strategies::Plan const& plan, io::Node const& strategy,
+                           std::vector<Scenario> const& earlier) {
+  auto title = std::string{name_of(plan.strategy)};
+  if (plan.recompute == strategies::Recompute::kFull) title += " + recompute";
+  for (auto const* const key : {"ranks", "bucket", "first_bucket"})
+    if (auto const value = strategy.find(key))
+      title += fmt::format(
+          ", {} {}", key,
+          value->is(io::Node::Type::kString) ? std::string{value->string()} : std::to_string(value->integer()));
+  auto const is_same = [&](Scenario const& other) {
+    return other.strategy_title == title || other.strategy_title.starts_with(title + " (");
+  };
+  if (auto const same = std::ranges::count_if(earlier, is_same); same > 0) title += fmt::format(" ({})", same + 1);
+  return title;
 }
 
+}  // namespace
+
 std::string Scenario::title() const {
-  return fmt::format("{}, {}, {} rank{} on {} × {} ({})", model_name(model), strategy_title(), plan.ranks,
+  return fmt::format("{}, {}, {} rank{} on {} × {} ({})", model_name(model), strategy_title, plan.ranks,
                      plan.ranks == 1 ? "" : "s", cluster.nodes, cluster.node.name, cluster.name);
 }
 
 std::vector<Scenario> read_scenarios(std::string const& path, std::vector<std::string> const& settings) {
   auto document = io::parse_file(path);
   for (auto const& setting : settings) document = io::with_setting(document, setting);
-  document.allow_only({"name", "cluster", "model", "training", "strategy"});
+  document.allow_only({"cluster", "model", "training", "strategy"});
 
   auto common = Scenario{};
   common.cluster = hw_profiles::read_cluster(document.at("cluster"));
@@ -51,9 +64,11 @@ std::vector<Scenario> read_scenarios(std::string const& path, std::vector<std::s
   if (strategies.empty()) strategy.fail("found no strategy", "name at least one");
   auto scenarios = std::vector<Scenario>{};
   for (auto const& each : strategies) {
-    auto& scenario = scenarios.emplace_back(common);
+    auto scenario = common;
     scenario.plan = read_plan(document.at("training"), each, scenario.model, scenario.cluster.gpus());
     check_precision(document.at("training"), scenario);
+    scenario.strategy_title = strategy_title(scenario.plan, each, scenarios);
+    scenarios.push_back(std::move(scenario));
   }
   return scenarios;
 }

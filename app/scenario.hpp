@@ -16,11 +16,10 @@ struct Scenario {
   strategies::ModelSpec model;
   strategies::Plan plan;
   std::vector<std::string> warnings;
+  std::string strategy_title;  ///< "zero-3 + recompute": the row of a table; no two scenarios of a file share it
 
-  /// "llama-2-7b, zero-3 with full recomputation, 32 ranks on 4 × dgx-h100 (dgx-h100-ndr)"
+  /// "llama-2-7b, zero-3 + recompute, 32 ranks on 4 × dgx-h100 (dgx-h100-ndr)"
   [[nodiscard]] std::string title() const;
-  /// "zero-3 + recompute", for a row of a table.
-  [[nodiscard]] std::string strategy_title() const;
 };
 
 /// Reads a scenario file with the settings of the command line in place of its own values. Its "strategy" may be a

@@ -1,8 +1,9 @@
-#include <fmt/core.h>
-
+#include <cctype>
 #include <chrono>
 #include <filesystem>
 #include <utility>
+
+#include <fmt/core.h>
 
 #include "app/commands.hpp"
 #include "app/output.hpp"
@@ -12,6 +13,7 @@
 #include "reports/render/scenarios_table.hpp"
 #include "reports/render/summary_text.hpp"
 #include "reports/summary_json.hpp"
+#include "sim/base/input_error.hpp"
 #include "sim/engine/virtual_executor.hpp"
 #include "sim/io/program_json.hpp"
 #include "sim/io/timeline_json.hpp"
@@ -35,14 +37,33 @@ std::string hash_of(std::string_view text) {
   return fmt::format("{:016x}", hash);
 }
 
-/// "run.json" for one scenario, "run.zero-3.json" for one of several.
+/// Throws InputError where a trace could not be written, before anything is computed.
+void check_trace_path(std::string const& path) {
+  auto const folder = std::filesystem::path{path}.parent_path();
+  if (std::filesystem::is_directory(path))
+    throw InputError{fmt::format("--trace {}: found a directory, expected a file; name a file in it", path)};
+  if (!folder.empty() && !std::filesystem::is_directory(folder))
+    throw InputError{fmt::format("--trace {}: found no directory {}; make it, or name another file", path,
+                                 twinstep::quoted(folder.string()))};
+}
+
+/// "run.trace.json" for one scenario, "run.zero-3-recompute.trace.json" for one of several.
 std::string trace_path(std::string const& path, Scenario const& scenario, bool is_one_of_several) {
   if (!is_one_of_several) return path;
+  auto label = std::string{};
+  for (auto const c : scenario.strategy_title) {
+    auto const is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+    if (is_plain || (!label.empty() && label.back() != '-')) label += is_plain ? c : '-';
+  }
+  if (label.ends_with('-')) label.pop_back();
   auto const file = std::filesystem::path{path};
-  auto const recompute = scenario.plan.recompute == strategies::Recompute::kFull ? "-recompute" : "";
-  auto const name = fmt::format("{}.{}{}{}", file.stem().string(), name_of(scenario.plan.strategy), recompute,
-                                file.extension().string());
-  return (file.parent_path() / name).string();
+  auto stem = file.stem();
+  auto extension = file.extension().string();
+  if (stem.extension() == ".trace") {
+    stem = stem.stem();
+    extension = ".trace" + extension;
+  }
+  return (file.parent_path() / fmt::format("{}.{}{}", stem.string(), label, extension)).string();
 }
 
 void write_trace(std::string const& path, timeline::Timeline timeline, program::StepProgram const& step,
@@ -55,14 +76,14 @@ void write_trace(std::string const& path, timeline::Timeline timeline, program::
 reports::NamedSummary ask(Scenario const& scenario, std::optional<std::string> const& trace) {
   auto compiled = strategies::compile(scenario.model, scenario.plan);
   if (auto const* obstacle = std::get_if<strategies::Infeasible>(&compiled))
-    return {scenario.strategy_title(), reports::Infeasible{scenario.title(), obstacle->reason, obstacle->way_out}};
+    return {scenario.strategy_title, reports::Infeasible{scenario.title(), obstacle->reason, obstacle->way_out}};
   auto const& step = std::get<program::StepProgram>(compiled);
   auto timeline = engine::run(step, engine::Machine{scenario.cluster});
   timeline.manifest.version = kVersion;
   timeline.manifest.scenario = scenario.title();
   auto summary = reports::summarize(timeline);
   if (trace) write_trace(*trace, std::move(timeline), step, scenario);
-  return {scenario.strategy_title(), std::move(summary)};
+  return {scenario.strategy_title, std::move(summary)};
 }
 
 Answer ask_timed(Scenario const& scenario, std::optional<std::string> const& trace) {
@@ -82,6 +103,7 @@ std::string text_of(Answer const& answer, reports::TextStyle const& style) {
 }  // namespace
 
 int simulate(SimulateOptions const& options) {
+  if (options.trace) check_trace_path(*options.trace);
   auto const scenarios = read_scenarios(options.scenario, options.settings);
   for (auto const& warning : scenarios.front().warnings) warn(warning);
 

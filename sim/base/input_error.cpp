@@ -34,7 +34,8 @@ std::string_view nearest_name(std::string_view name, std::vector<std::string_vie
   auto best = std::string_view{};
   auto best_distance = name.size() / 3 + 1;
   for (auto const candidate : known) {
-    if (auto const distance = edit_distance(name, candidate); distance < best_distance || candidate.starts_with(name)) {
+    auto const is_beginning = !name.empty() && candidate.starts_with(name);
+    if (auto const distance = is_beginning ? 0 : edit_distance(name, candidate); distance < best_distance) {
       best = candidate;
       best_distance = distance;
     }

@@ -1,0 +1,267 @@
+#include <algorithm>
+
+#include "tests/cli/run_twinstep.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace twinstep::tests;
+
+namespace {
+
+/// A mistake and what the one line on standard error must say: where it is, and the parts of the sentence.
+struct Mistake {
+  std::string what;
+  std::string from;  ///< in the small scenario
+  std::string to;
+  std::string place;
+  std::vector<std::string> says;
+};
+
+/// Exit 2, nothing on standard output, one line on standard error that begins with `place` and says `says`.
+void check_refusal(Outcome const& outcome, std::string const& place, std::vector<std::string> const& says) {
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.out.empty());
+  CHECK(std::ranges::count(outcome.err, '\n') == 1);
+  CHECK(outcome.err.starts_with("twinstep: " + place));
+  for (auto const& part : says) CHECK_THAT(outcome.err, Catch::Contains(part));
+}
+
+}  // namespace
+
+TEST_CASE("a mistake in a scenario is one line with its place, what was found, and the way out", "[cli]") {
+  auto const nodes = std::string{R"("nodes": 2)"};
+  auto const mistake = GENERATE_COPY(values<Mistake>({
+      {"unknown key",
+       R"("micro_batch")",
+       R"("micro_bach")",
+       "bad.json:4:40: /training: ",
+       {R"(unknown key "micro_bach")", R"(did you mean "micro_batch"?)"}},
+      {"unknown key at the top",
+       R"("training")",
+       R"("trainig")",
+       "bad.json:4:3: ",
+       {R"(unknown key "trainig")", R"(did you mean "training"?)"}},
+      {"the beginning of a key",
+       nodes,
+       R"("gpu": {"memory": "80 GB"})",
+       "bad.json:2:49: /cluster/node/gpu: ",
+       {R"(unknown key "memory")", R"(did you mean "memory_)"}},
+      {"missing key",
+       R"("strategy": {"name": "zero-3"})",
+       R"("comment": "")",
+       "bad.json:1:1: ",
+       {R"(found no "strategy")"}},
+      {"wrong type",
+       R"("micro_batch": 1)",
+       R"("micro_batch": "1")",
+       "bad.json:4:55: /training/micro_batch: ",
+       {R"(found "1")", "expected a whole number without quotes"}},
+      {"object instead of a word", R"("bf16")", "{}", "bad.json:4:90: /training/precision: ", {"expected a string"}},
+      {"missing unit",
+       nodes,
+       R"("gpu": {"memory_capacity": "80"})",
+       "bad.json:2:68: /cluster/node/gpu/memory_capacity: ",
+       {R"("80")", R"("80 GB")"}},
+      {"number instead of a quantity",
+       nodes,
+       R"("gpu": {"memory_capacity": 80})",
+       "bad.json:2:68: /cluster/node/gpu/memory_capacity: ",
+       {"80", R"("80 GB")"}},
+      {"wrong dimension",
+       nodes,
+       R"("gpu": {"memory_capacity": "450 Gb/s"})",
+       "bad.json:2:68: /cluster/node/gpu/memory_capacity: ",
+       {R"("450 Gb/s" is a bandwidth)", "bytes"}},
+      {"bits for bytes",
+       nodes,
+       R"("gpu": {"memory_capacity": "80 Gb"})",
+       "bad.json:2:68: /cluster/node/gpu/memory_capacity: ",
+       {R"("80 Gb")"}},
+      {"negative rate",
+       nodes,
+       R"("node": {"nic": "-1 Gb/s"})",
+       "bad.json:2:57: /cluster/node/nic: ",
+       {R"("-1 Gb/s" is negative)", R"(expected a bandwidth such as "450 GB/s")"}},
+      {"zero rate",
+       nodes,
+       R"("node": {"nic": "0 Gb/s"})",
+       "bad.json:2:57: /cluster/node/nic: ",
+       {R"("0 Gb/s" is zero)", "expected a bandwidth"}},
+      {"a rate that is no number",
+       nodes,
+       R"("node": {"nic": "nan Gb/s"})",
+       "bad.json:2:57: /cluster/node/nic: ",
+       {R"("nan Gb/s" is not a number)"}},
+      {"an endless rate",
+       nodes,
+       R"("node": {"nic": "inf Gb/s"})",
+       "bad.json:2:57: /cluster/node/nic: ",
+       {R"("inf Gb/s")"}},
+      {"NaN", R"("nodes": 2)", R"("nodes": NaN)", "bad.json:2:50: ", {R"(found "NaN")", "JSON has no"}},
+      {"no nodes", nodes, R"("nodes": 0)", "bad.json:2:50: /cluster/nodes: ", {"found 0", "at least 1"}},
+      {"negative nodes", nodes, R"("nodes": -3)", "bad.json:2:50: /cluster/nodes: ", {"found -3", "at least 1"}},
+      {"half a node", nodes, R"("nodes": 1.5)", "bad.json:2:50: /cluster/nodes: ", {"found 1.5", "whole number"}},
+      {"more nodes than the fabric connects",
+       nodes,
+       R"("nodes": 1000000)",
+       "bad.json:2:50: /cluster/nodes: ",
+       {"found 1000000 nodes", R"(fabric "infiniband-ndr" connects 2048)", "use fewer nodes"}},
+      {"a number too large for anything", nodes, R"("nodes": 1e300)", "bad.json:2:50: /cluster/nodes: ", {"1e+300"}},
+      {"no micro-batch",
+       R"("micro_batch": 1)",
+       R"("micro_batch": 0)",
+       "bad.json:4:55: /training/micro_batch: ",
+       {"found 0", "at least 1"}},
+      {"heads that do not divide",
+       R"("heads": 8)",
+       R"("heads": 7)",
+       "bad.json:3:65: /model/heads: ",
+       {"7 heads for hidden = 1024", "divides it"}},
+      {"a model that names no layers",
+       R"("layers": 2, )",
+       "",
+       "bad.json:3:12: /model: ",
+       {"names no layers", R"(give "layers": 1 or more)"}},
+      {"a model of no layers",
+       R"("layers": 2)",
+       R"("layers": 0)",
+       "bad.json:3:41: /model/layers: ",
+       {"names no layers (0)", R"(give "layers": 1 or more)"}},
+      {"a model file that is not there",
+       R"({"family": "llama", "layers": 2, "hidden": 1024, "heads": 8})",
+       R"({"hf_config": "nowhere/config.json"})",
+       "",
+       {"nowhere/config.json", "no such file"}},
+      {"unknown profile",
+       "dgx-h100-ndr",
+       "dgx-h100-nrd",
+       "bad.json:2:26: /cluster/profile: ",
+       {R"(found "dgx-h100-nrd")", R"(did you mean "dgx-h100-ndr"?)"}},
+      {"unknown strategy",
+       "zero-3",
+       "zero-4",
+       "bad.json:5:24: /strategy/name: ",
+       {R"(found "zero-4")", "naive, ddp, zero-1, zero-2, zero-3", "did you mean"}},
+      {"unknown precision", "bf16", "bf61", "bad.json:4:90: /training/precision: ", {R"(found "bf61")", "bf16"}},
+      {"a type that the GPU has no rate for", "bf16", "fp8", "bad.json:4:90: /training/precision: ", {"fp8", "bf16"}},
+      {"more ranks than GPUs",
+       R"("zero-3"})",
+       R"("zero-3", "ranks": 64})",
+       "bad.json:5:43: /strategy/ranks: ",
+       {"64 ranks", "the cluster has 16", "use at most 16"}},
+      {"buckets for a strategy without",
+       R"("zero-3"})",
+       R"("zero-3", "bucket": "1 MiB"})",
+       "bad.json:5:44: /strategy/bucket: ",
+       {"zero-3 has no buckets", "leave it out"}},
+      {"duplicate key",
+       nodes,
+       R"("nodes": 2, "nodes": 3)",
+       "bad.json:2:53: ",
+       {R"(the key "nodes" a second time)", "remove one of the two"}},
+      {"missing comma", R"("zero-3"})", R"("zero-3" "ranks": 4})", "bad.json:5:33: ", {R"(expected ",")"}},
+      {"two documents", R"("zero-3"})", R"("zero-3"}} {)", "bad.json:5:34: ", {"nothing after the document"}},
+  }));
+  INFO(mistake.what);
+  auto const folder = Scratch{};
+  folder.write("bad.json", with(small_scenario(), mistake.from, mistake.to));
+  check_refusal(run_twinstep({"simulate", "bad.json", "--json", "--trace", "trace.json"}, folder.path("")),
+                mistake.place, mistake.says);
+  CHECK(folder.files() == std::vector<std::string>{"bad.json"});
+}
+
+TEST_CASE("a file that is no JSON document is refused where it ends to be one", "[cli]") {
+  struct Case {
+    std::string text;
+    std::string place;
+    std::string says;
+  };
+  auto const whole = small_scenario();
+  auto const each = GENERATE_COPY(values<Case>({
+      {"", "bad.json:1:1: ", "found an empty text"},
+      {" \n ", "bad.json:1:1: ", "found an empty text"},
+      {whole.substr(0, whole.size() / 2), "bad.json:4:", "the text is cut short"},
+      {"\"only a word\"", "bad.json:1:1: ", "expected an object"},
+      {"[]", "bad.json:1:1: ", "expected an object"},
+      {"{\"a\": \"\xff\"}", "bad.json:1:", "UTF-8"},
+  }));
+  auto const folder = Scratch{};
+  folder.write("bad.json", each.text);
+  check_refusal(run_twinstep({"simulate", "bad.json"}, folder.path("")), each.place, {each.says});
+}
+
+TEST_CASE("ten million brackets are refused after the 128th", "[cli]") {
+  auto const folder = Scratch{};
+  auto const bracket = GENERATE(R"([)", R"({"a":)");
+  auto text = std::string{};
+  while (text.size() < 10'000'000) text += bracket;
+  folder.write("bad.json", text);
+  check_refusal(run_twinstep({"simulate", "bad.json"}, folder.path("")), "bad.json:1:", {"nested more than 128 deep"});
+}
+
+TEST_CASE("a file that is not there and a folder are named", "[cli]") {
+  auto const folder = Scratch{};
+  check_refusal(run_twinstep({"simulate", "nowhere.json"}, folder.path("")), "nowhere.json: ", {"found no such file"});
+  check_refusal(run_twinstep({"simulate", "."}, folder.path("")), ".: ", {"found a directory", "name a file in it"});
+}
+
+TEST_CASE("a --set that cannot be made is named as it was written", "[cli]") {
+  struct Case {
+    std::string setting;
+    std::vector<std::string> says;
+  };
+  auto const each = GENERATE(values<Case>({
+      {"cluster.nodes", {"found no \"=\"", "cluster.nodes=16"}},
+      {"=3", {"empty name"}},
+      {"cluster.nods=3", {"/cluster: ", "unknown key \"nods\"", "did you mean \"node"}},
+      {"nodes=3", {"unknown key \"nodes\"", "known: cluster, model, training, strategy"}},
+      {"cluster.nodes=many", {"/cluster/nodes: ", "found \"many\"", "expected a whole number"}},
+      {"cluster.nodes=0", {"/cluster/nodes: ", "at least 1"}},
+      {"strategy=[]", {"/strategy: ", "name at least one"}},
+  }));
+  auto const folder = Scratch{};
+  folder.write("good.json", small_scenario());
+  check_refusal(run_twinstep({"simulate", "good.json", "--set", each.setting}, folder.path("")),
+                "--set " + each.setting + ": ", each.says);
+}
+
+TEST_CASE("a trace that could not be written is refused before anything is computed", "[cli]") {
+  auto const folder = Scratch{};
+  folder.write("good.json", small_scenario());
+  check_refusal(run_twinstep({"simulate", "good.json", "--trace", "nowhere/trace.json"}, folder.path("")),
+                "--trace nowhere/trace.json: ", {"found no directory \"nowhere\"", "make it"});
+  check_refusal(run_twinstep({"simulate", "good.json", "--trace", "."}, folder.path("")),
+                "--trace .: ", {"found a directory", "name a file in it"});
+  CHECK(folder.files() == std::vector<std::string>{"good.json"});
+}
+
+TEST_CASE("compare refuses what is not a timeline", "[cli]") {
+  auto const folder = Scratch{};
+  folder.write("good.json", small_scenario());
+  auto const way_out = std::string{"make one with: twinstep simulate SCENARIO.json --trace FILE"};
+  check_refusal(run_twinstep({"compare", "good.json", "good.json"}, folder.path("")),
+                "good.json:1:1: ", {"found no timeline", way_out});
+  check_refusal(run_twinstep({"compare", "nowhere.json", "good.json"}, folder.path("")),
+                "nowhere.json: ", {"found no such file"});
+}
+
+TEST_CASE("a command line that cannot be understood is answered with the nearest one", "[cli]") {
+  struct Case {
+    std::vector<std::string> arguments;
+    std::vector<std::string> says;
+  };
+  auto const each = GENERATE(values<Case>({
+      {{}, {"A subcommand is required", "see twinstep --help"}},
+      {{"simulat", "x.json"}, {"found no subcommand called \"simulat\"", "did you mean \"simulate\"?"}},
+      {{"frobnicate"}, {"found no subcommand called \"frobnicate\"", "known: simulate, compare, profiles"}},
+      {{"profiles", "lst"}, {"found no subcommand called \"lst\"", "did you mean \"list\"?"}},
+      {{"profiles", "show"}, {"PROFILE is required"}},
+      {{"simulate"}, {"SCENARIO is required"}},
+      {{"simulate", "x.json", "--jsno"}, {"--jsno", "did you mean --json?"}},
+      {{"simulate", "x.json", "y.json"}, {"y.json"}},
+      {{"compare", "x.json"}, {"B is required"}},
+      {{"profiles", "show", "dgx-h10"}, {"\"dgx-h10\"", "did you mean \"dgx-h100"}},
+      {{"profiles", "check", "nowhere.json"}, {"nowhere.json", "found no such file"}},
+  }));
+  check_refusal(run_twinstep(each.arguments), "", each.says);
+}

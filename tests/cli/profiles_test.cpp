@@ -1,0 +1,50 @@
+#include <sstream>
+
+#include "sim/io/document.hpp"
+#include "tests/cli/run_twinstep.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace twinstep;
+using namespace twinstep::tests;
+
+TEST_CASE("profiles list names every kind, and show prints each listed name", "[cli][profiles]") {
+  auto const list = run_twinstep({"profiles", "list"});
+  REQUIRE(list.exit_code == 0);
+  auto stream = std::istringstream{list.out};
+  auto lines = 0;
+  for (auto line = std::string{}; std::getline(stream, line); ++lines) {
+    auto words = std::istringstream{line};
+    auto kind = std::string{};
+    auto name = std::string{};
+    words >> kind >> name;
+    INFO(line);
+    auto const shown = run_twinstep({"profiles", "show", kind + "/" + name});
+    CHECK(shown.exit_code == 0);
+    CHECK(io::parse({name, shown.out}).at("name").string() == name);
+  }
+  CHECK(lines >= 20);
+  for (auto const* const kind : {"cluster ", "node ", "gpu ", "fabric "}) CHECK_THAT(list.out, Catch::Contains(kind));
+}
+
+TEST_CASE("every number of a shown GPU says how it is known and where from", "[cli][profiles]") {
+  auto const shown = run_twinstep({"profiles", "show", "h100-sxm5-80"});
+  REQUIRE(shown.exit_code == 0);
+  auto const memory = io::parse({"h100-sxm5-80", shown.out}).at("memory_capacity");
+  CHECK(memory.at("value").bytes() > Bytes{});
+  CHECK_FALSE(memory.at("source").string().empty());
+  CHECK_FALSE(memory.at("basis").string().empty());
+}
+
+TEST_CASE("profiles check finds nothing in what ships, and the place in what is wrong", "[cli][profiles]") {
+  auto const all = run_twinstep({"profiles", "check"});
+  CHECK(all.exit_code == 0);
+  CHECK(all.err.empty());
+
+  auto const folder = Scratch{};
+  auto const gpu = run_twinstep({"profiles", "show", "gpu/h100-sxm5-80"}).out;
+  folder.write("gpu.json", with(gpu, R"("memory_capacity": {"value": ")", R"("memory_capacity": {"value": "-)"));
+  auto const broken = run_twinstep({"profiles", "check", "gpu.json"}, folder.path(""));
+  CHECK(broken.exit_code == 2);
+  CHECK(broken.out.empty());
+  CHECK_THAT(broken.err, Catch::Contains("gpu.json") && Catch::Contains("memory_capacity"));
+}

@@ -1,0 +1,89 @@
+#include <filesystem>
+
+#include "sim/io/document.hpp"
+#include "sim/io/schema.hpp"
+#include "strategies/plan/plan.hpp"
+#include "tests/cli/run_twinstep.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace twinstep;
+using namespace twinstep::tests;
+
+namespace {
+
+std::string const& schema() {
+  static auto const text = read_file(in_repository("app/schema/scenario.schema.json"));
+  return text;
+}
+
+bool keeps_schema(std::string const& text) {
+  return io::schema_violations(text, schema()).empty();
+}
+
+template <class Enum>
+std::vector<std::string> names() {
+  auto const views = all_names<Enum>();
+  return {views.begin(), views.end()};
+}
+
+std::vector<std::string> words(io::Node const& enumeration) {
+  auto list = std::vector<std::string>{};
+  for (auto const& word : enumeration.at("enum").elements()) list.emplace_back(word.string());
+  return list;
+}
+
+}  // namespace
+
+TEST_CASE("every example names the scenario schema and keeps it", "[cli][schema]") {
+  for (auto const& entry : std::filesystem::directory_iterator{in_repository("examples")}) {
+    if (entry.path().extension() != ".json") continue;
+    INFO(entry.path());
+    auto const text = read_file(entry.path().string());
+    for (auto const& violation : io::schema_violations(text, schema())) FAIL_CHECK(violation);
+    auto const example = io::parse({entry.path().string(), text});
+    auto const named = example.at("$schema").string();
+    CHECK(std::filesystem::equivalent(entry.path().parent_path() / named,
+                                      in_repository("app/schema/scenario.schema.json")));
+  }
+}
+
+TEST_CASE("the schema knows the strategies and the recomputations that the program knows", "[cli][schema]") {
+  auto const strategy = io::parse({"schema", schema()}).at("definitions").at("strategy").at("properties");
+  CHECK(words(strategy.at("name")) == names<strategies::StrategyName>());
+  CHECK(words(strategy.at("recompute")) == names<strategies::Recompute>());
+}
+
+TEST_CASE("what the schema allows is what the program takes", "[cli][schema]") {
+  struct Case {
+    std::string from;
+    std::string to;
+    bool is_right;
+  };
+  auto const profile = std::string{R"({"profile": "dgx-h100-ndr", "nodes": 2})"};
+  auto const strategy = std::string{R"({"name": "zero-3"})"};
+  auto const each = GENERATE_COPY(values<Case>({
+      {R"("cluster")", R"("$schema": "x", "comment": "y", "cluster")", true},
+      {profile, R"("dgx-h100-ndr")", true},
+      {profile, R"({"profile": "dgx-h100-ndr", "node": {"nic": "200 Gb/s"}, "gpu": "h200-sxm-141"})", true},
+      {profile, R"({"nodes": 2})", false},
+      {profile, R"({"profile": "dgx-h100-ndr", "nods": 2})", false},
+      {profile, R"({"profile": "dgx-h100-ndr", "nodes": 0})", false},
+      {strategy, R"([{"name": "ddp", "bucket": "100 MiB", "first_bucket": "1 MB"}, {"name": "naive", "ranks": 4}])",
+       true},
+      {strategy, R"([])", false},
+      {strategy, R"({"recompute": "full"})", false},
+      {strategy, R"({"name": "zero-4"})", false},
+      {strategy, R"({"name": "ddp", "bucket": "100"})", false},
+      {strategy, R"({"name": "ddp", "bucket": 100})", false},
+      {R"("micro_batch": 1)", R"("micro_batch": 0)", false},
+      {R"("bf16")", R"("fp8")", false},
+      {R"("precision": "bf16")", R"("optimizer": "adamw-fused", "flash_attention": false)", true},
+      {R"("precision": "bf16")", R"("optimizer": "adam")", false},
+      {R"("strategy")", R"("strategies")", false},
+  }));
+  auto const text = with(small_scenario(), each.from, each.to);
+  INFO(text);
+  auto const folder = Scratch{};
+  CHECK(keeps_schema(text) == each.is_right);
+  CHECK(run_twinstep({"simulate", folder.write("scenario.json", text)}).exit_code == (each.is_right ? 0 : 2));
+}

@@ -1,0 +1,150 @@
+#include "sim/io/document.hpp"
+#include "tests/cli/run_twinstep.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace twinstep;
+using namespace twinstep::tests;
+
+namespace {
+
+/// The small scenario, simulated with more arguments.
+Outcome simulate(Scratch const& folder, std::vector<std::string> const& more = {}) {
+  folder.write("small.json", small_scenario());
+  auto arguments = std::vector<std::string>{"simulate", "small.json"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_twinstep(arguments, folder.path(""));
+}
+
+io::Node json_answer(Scratch const& folder, std::vector<std::string> more = {}) {
+  more.push_back("--json");
+  auto const outcome = simulate(folder, more);
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_code == 0);
+  return io::parse({"simulate --json", outcome.out});
+}
+
+/// Whether the key is there and has no value.
+bool is_null(io::Node const& object, std::string_view key) {
+  return object.has(key) && !object.find(key);
+}
+
+/// The line of wall_s is the only one that tells runs apart.
+std::string without_wall_time(std::string text) {
+  auto const at = text.find("\"wall_s\"");
+  REQUIRE(at != std::string::npos);
+  return text.erase(at, text.find('\n', at) - at);
+}
+
+}  // namespace
+
+TEST_CASE("simulate --json is one document with the promised keys and types", "[cli][simulate]") {
+  auto const folder = Scratch{};
+  auto const answer = json_answer(folder);
+  for (auto const* const key : {"step_time_s", "tokens_per_s", "tokens_per_s_per_gpu", "model_tflops_per_gpu", "mfu",
+                                "hfu", "peak_memory_bytes", "exposed_communication_s", "events", "wall_s"}) {
+    INFO(key);
+    CHECK(answer.at(key).number() >= 0);
+  }
+  CHECK(answer.at("feasible").boolean());
+  CHECK(answer.at("fits").boolean());
+  CHECK_FALSE(answer.at("calibration").string().empty());
+  CHECK(is_null(answer, "interval"));  // nothing was measured, so there is no basis for one
+  CHECK(answer.at("bytes_on_wire").at("intra").integer() > 0);
+  CHECK(answer.at("bytes_on_wire").at("inter").integer() > 0);
+
+  auto held = std::int64_t{0};
+  for (auto const& [category, bytes] : answer.at("memory").members()) held += bytes.integer();
+  CHECK(held == answer.at("peak_memory_bytes").integer());
+
+  auto seconds = 0.0;
+  for (auto const& part : answer.at("breakdown").elements()) {
+    CHECK_FALSE(part.at("name").string().empty());
+    seconds += part.at("seconds").number();
+  }
+  CHECK(seconds == Approx(answer.at("step_time_s").number()).epsilon(1e-9));
+}
+
+TEST_CASE("rates follow from the step's time and the batch", "[cli][simulate]") {
+  // 16 sequences of 512 tokens are 8,192 tokens, on 16 GPUs.
+  auto const folder = Scratch{};
+  auto const answer = json_answer(folder);
+  auto const time = answer.at("step_time_s").number();
+  CHECK(answer.at("tokens").integer() == 8192);
+  CHECK(answer.at("world_size").integer() == 16);
+  CHECK(answer.at("tokens_per_s").number() == Approx(8192 / time));
+  CHECK(answer.at("tokens_per_s_per_gpu").number() == Approx(512 / time));
+}
+
+TEST_CASE("the same question gets the same bytes but for the time that answering took", "[cli][simulate]") {
+  auto const folder = Scratch{};
+  CHECK(simulate(folder).out == simulate(folder).out);
+  auto const first = simulate(folder, {"--json", "--trace", "a.json"});
+  auto const second = simulate(folder, {"--json", "--trace", "b.json"});
+  CHECK(without_wall_time(first.out) == without_wall_time(second.out));
+  CHECK(read_file(folder.path("a.json")) == read_file(folder.path("b.json")));
+}
+
+TEST_CASE("--set changes the question", "[cli][simulate]") {
+  auto const folder = Scratch{};
+  auto const answer = json_answer(folder, {"--set", "cluster.nodes=4", "--set", "training.global_batch=64"});
+  CHECK(answer.at("world_size").integer() == 32);
+  CHECK(answer.at("tokens").integer() == 64 * 512);
+  CHECK(json_answer(folder, {"--set", "strategy.name=ddp"}).at("world_size").integer() == 16);
+}
+
+TEST_CASE("a step that does not fit is an answer with its numbers", "[cli][simulate]") {
+  // 100 layers of 12 × 8192² parameters are 8e10; ddp holds 16 bytes of each, 1.3 TB, on GPUs of 80 GB.
+  auto const folder = Scratch{};
+  auto const answer =
+      json_answer(folder, {"--set", "model.layers=100", "--set", "model.hidden=8192", "--set", "strategy.name=ddp",
+                           "--set", R"(cluster.gpu={"memory_capacity": "80 GB"})"});
+  CHECK_FALSE(answer.at("fits").boolean());
+  CHECK(answer.at("feasible").boolean());
+  auto const why = answer.at("does_not_fit");
+  CHECK(why.at("needs_bytes").integer() == answer.at("peak_memory_bytes").integer());
+  CHECK(why.at("has_bytes").integer() == 80'000'000'000);
+  CHECK(why.at("needs_bytes").integer() > why.at("has_bytes").integer());
+  CHECK_FALSE(why.at("sentence").string().empty());
+}
+
+TEST_CASE("counts that do not divide are an answer", "[cli][simulate]") {
+  auto const folder = Scratch{};
+  auto const answer = json_answer(folder, {"--set", "training.global_batch=17"});
+  CHECK_FALSE(answer.at("feasible").boolean());
+  CHECK(is_null(answer, "step_time_s"));
+  CHECK_THAT(std::string{answer.at("reason").string()}, Catch::Contains("17 does not divide"));
+  auto const table = simulate(folder, {"--set", "training.global_batch=17"});
+  CHECK(table.exit_code == 0);
+  CHECK_THAT(table.out, Catch::Contains("cannot run"));
+}
+
+TEST_CASE("several strategies are several runs of one document, and a trace each", "[cli][simulate]") {
+  auto const folder = Scratch{};
+  auto const answer = json_answer(
+      folder, {"--set", R"(strategy=[{"name": "ddp"}, {"name": "ddp", "bucket": "1 MiB"}, {"name": "ddp"}])", "--trace",
+               "step.trace.json"});
+  CHECK(answer.at("runs").elements().size() == 3);
+  CHECK(folder.files() == std::vector<std::string>{"small.json", "step.ddp-2.trace.json",
+                                                   "step.ddp-bucket-1-MiB.trace.json", "step.ddp.trace.json"});
+}
+
+TEST_CASE("a trace is a Chrome trace with a span of every operation", "[cli][simulate]") {
+  auto const folder = Scratch{};
+  REQUIRE(simulate(folder, {"--trace", "trace.json"}).exit_code == 0);
+  auto const trace = io::parse_file(folder.path("trace.json"));
+  auto spans = 0;
+  for (auto const& event : trace.at("traceEvents").elements()) {
+    CHECK(event.at("pid").integer() >= 1);
+    if (event.at("ph").string() != "X") continue;
+    ++spans;
+    CHECK(event.at("ts").number() >= 0);
+    CHECK(event.at("dur").number() >= 0);
+    CHECK_FALSE(event.at("name").string().empty());
+  }
+  CHECK(spans > 0);
+}
+
+TEST_CASE("output that is no terminal has no colours, whatever the terminal", "[cli][simulate]") {
+  auto const folder = Scratch{};
+  CHECK(simulate(folder).out.find('\x1b') == std::string::npos);
+}
