@@ -33,10 +33,25 @@ std::size_t estimate_operations(ModelWork const& model, Plan const& plan) {
   auto kernels = std::size_t{0};
   for (auto const unit : model.units) {
     auto const& work = model.work(unit);
-    auto const forwards = std::size_t{plan.recompute == Recompute::kFull ? 2U : 1U};
+    auto const forwards = std::size_t{is_recomputed(plan, unit) ? 2U : 1U};
     kernels += forwards * work.forward.size() + work.backward.size() + 2 * work.parameters.size();
   }
   return kernels * static_cast<std::size_t>(accumulation(plan));
+}
+
+/// What recomputation adds for one micro-batch, counted as model FLOPs are: every score of an attention.
+Flops recomputed_flops(ModelWork const& model, Plan const& plan) {
+  auto flops = Flops{};
+  for (auto const unit : model.units) {
+    if (!is_recomputed(plan, unit)) continue;
+    auto const& work = model.work(unit);
+    for (auto const kernel : kernels_to_recompute(work)) {
+      auto full = work.forward[kernel].work;
+      if (auto* const attention = std::get_if<Attention>(&full)) attention->causal = false;
+      flops += flops_of(full);
+    }
+  }
+  return flops;
 }
 
 void write_step(StepContext& context) {
@@ -90,8 +105,10 @@ std::variant<StepProgram, Infeasible> compile(ModelSpec const& model, Plan const
   role.reserve(estimate_operations(work, plan));
   write_step(context);
   auto const micro_batches = accumulation(plan) * plan.ranks;
+  auto const hardware_flops = work.model_flops_per_micro_batch + recomputed_flops(work, plan);
   builder.facts() = {.tokens = work.tokens_per_micro_batch * micro_batches,
                      .model_flops = work.model_flops_per_micro_batch * static_cast<double>(micro_batches),
+                     .hardware_flops = hardware_flops * static_cast<double>(micro_batches),
                      .compute_type = plan.precision};
   return std::move(builder).finish();
 }

@@ -42,11 +42,6 @@ Computation::Computation(StepContext& context, DataParallel& strategy)
   }
 }
 
-bool Computation::is_recomputed(std::size_t unit) const {
-  return context_.plan.recompute == Recompute::kFull && context_.model.units[unit].index >= 0 &&
-         !kind(unit).recomputed.empty();
-}
-
 Region Computation::new_buffer(std::size_t unit, std::size_t slot) {
   auto const& tensor = work(unit).slots[slot];
   return context_.role.whole(context_.role.buffer(
@@ -125,7 +120,7 @@ void Computation::forward(std::size_t unit) {
 
 void Computation::backward(std::size_t unit) {
   strategy_.before_backward(unit);
-  if (is_recomputed(unit)) {
+  if (is_recomputed(context_.plan, context_.model.units[unit])) {
     context_.role.enter(scopes_[kRecompute][unit]);
     place(unit, kRecompute);
     for (auto const i : kind(unit).recomputed) emit(unit, work(unit).forward[i], kind(unit).kernels[kForward][i]);

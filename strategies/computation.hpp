@@ -6,6 +6,11 @@
 
 namespace twinstep::strategies {
 
+/// Whether the backward of a unit begins by running its forward again: repeated layers do, embedding and head do not.
+[[nodiscard]] constexpr bool is_recomputed(Plan const& plan, UnitRef unit) {
+  return plan.recompute == Recompute::kFull && unit.index >= 0;
+}
+
 /// Writes the kernels of a model into a step, unit by unit, and keeps track of which buffers their tensors lie in.
 ///
 /// A tensor that backward needs is kept from forward on. With full recomputation a repeated layer keeps only its input,
@@ -35,7 +40,6 @@ class Computation {
   [[nodiscard]] Kind const& kind(std::size_t unit) const {
     return kinds_[static_cast<std::size_t>(context_.model.units[unit].kind)];
   }
-  [[nodiscard]] bool is_recomputed(std::size_t unit) const;
   void place(std::size_t unit, Pass pass);
   [[nodiscard]] program::Region place(std::size_t unit, std::size_t slot, Pass pass);
   [[nodiscard]] program::Region new_buffer(std::size_t unit, std::size_t slot);

@@ -34,13 +34,14 @@ std::string_view nearest_name(std::string_view name, std::vector<std::string_vie
   auto best = std::string_view{};
   auto best_distance = name.size() / 3 + 1;
   for (auto const candidate : known) {
-    auto const is_beginning = !name.empty() && candidate.starts_with(name);
-    if (auto const distance = is_beginning ? 0 : edit_distance(name, candidate); distance < best_distance) {
+    if (auto const distance = edit_distance(name, candidate); distance < best_distance) {
       best = candidate;
       best_distance = distance;
     }
   }
-  return best;
+  if (!best.empty() || name.empty()) return best;
+  auto const longer = std::ranges::find_if(known, [&](std::string_view candidate) { return candidate.starts_with(name); });
+  return longer != known.end() ? *longer : best;
 }
 
 std::string suggest_name(std::string_view name, std::vector<std::string_view> const& known) {

@@ -14,7 +14,8 @@ class InputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The known name that `name` most likely means, or "" when none is near (more than a third of it wrong).
+/// The known name that `name` most likely means: the nearest one of which at most a third is wrong, or else one that begins
+/// with it; "" if there is neither.
 /// Cost O(length²) for every known name.
 [[nodiscard]] std::string_view nearest_name(std::string_view name, std::vector<std::string_view> const& known);
 

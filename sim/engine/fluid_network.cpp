@@ -78,7 +78,10 @@ void FluidNetwork::disturb(std::uint32_t index) {
 
 void FluidNetwork::solve_component_of(std::uint32_t seed) {
   gather_component(seed);
-  fill();
+  if (component_.size() == 1)
+    activities_[seed].new_rate = activities_[seed].limit;  // it shares nothing
+  else
+    fill();
 }
 
 /// Finds the activities that share resources with `seed`, directly or through others. A resource that one activity has

@@ -49,8 +49,8 @@ class MemoryLedger {
   program::Role const* role_;
   RankId rank_;
   timeline::TrackId track_;
-  BuffersOf taken_by_;              // the issue of an operation
-  BuffersOf given_back_by_issue_;   // of the last operation that touches them
+  BuffersOf taken_by_;             // the issue of an operation
+  BuffersOf given_back_by_issue_;  // of the last operation that touches them
   BuffersOf given_back_by_end_;
   std::vector<timeline::MemorySample> by_host_;    // in the order of issue
   std::vector<timeline::MemorySample> by_device_;  // in the order of completion

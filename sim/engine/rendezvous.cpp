@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "sim/engine/alike_resources.hpp"
 
@@ -27,7 +28,7 @@ struct Rendezvous::Builder {
   std::map<std::tuple<CommunicatorId, CellId, CellId>, Queue> pair_queues;
   std::map<std::tuple<CollectiveKind, Bytes, CommunicatorId, std::size_t>, std::uint32_t> folded_collectives;
   std::map<std::tuple<Bytes, RankId, RankId>, std::uint32_t> folded_messages;
-  std::vector<std::vector<Participant>> participants;  // by transfer
+  std::vector<std::pair<std::uint32_t, Participant>> participants;  // with their transfers, in the order of issue
 
   std::uint32_t keep(collectives::Folded folded) {
     out.folded_.push_back(std::move(folded));
@@ -61,10 +62,9 @@ struct Rendezvous::Builder {
       queue.transfers.push_back(static_cast<std::uint32_t>(out.transfers_.size()));
       auto& transfer = out.transfers_.emplace_back(make());
       transfer.number = static_cast<std::uint32_t>(issued);
-      participants.emplace_back();
     }
     auto const index = queue.transfers[issued++];
-    participants[index].push_back({member.first, op});
+    participants.emplace_back(index, Participant{member.first, op});
     return index;
   }
 
@@ -100,7 +100,9 @@ struct Rendezvous::Builder {
       return Transfer{.folded = message.sends ? fold(size, self, peer) : fold(size, peer, self),
                       .needed = 2,
                       .groups = cells.multiplicity(cell),
-                      .communicator = message.communicator};
+                      .communicator = message.communicator,
+                      .from = from,
+                      .to = to};
     });
   }
 
@@ -120,12 +122,18 @@ struct Rendezvous::Builder {
     }
   }
 
+  /// A counting sort by transfer.
   void store_participants() {
-    for (std::size_t i = 0; i < participants.size(); ++i) {
-      auto& transfer = out.transfers_[i];
-      transfer.first_participant = static_cast<std::uint32_t>(out.participants_.size());
-      transfer.participant_count = static_cast<std::uint32_t>(participants[i].size());
-      out.participants_.insert(out.participants_.end(), participants[i].begin(), participants[i].end());
+    for (auto const& [transfer, participant] : participants) ++out.transfers_[transfer].participant_count;
+    auto first = std::uint32_t{0};
+    for (auto& transfer : out.transfers_) {
+      transfer.first_participant = first;
+      first += std::exchange(transfer.participant_count, 0);
+    }
+    out.participants_.resize(first);
+    for (auto const& [index, participant] : participants) {
+      auto& transfer = out.transfers_[index];
+      out.participants_[transfer.first_participant + transfer.participant_count++] = participant;
     }
   }
 };

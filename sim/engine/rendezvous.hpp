@@ -27,7 +27,9 @@ struct Transfer {
   std::uint32_t previous = kNone;       ///< on the same communicator group: must have ended
   std::uint32_t next = kNone;
   CommunicatorId communicator;
-  std::uint32_t number = 0;  ///< on its communicator group, from 0
+  program::CellId from;  ///< of a message; none for collectives
+  program::CellId to;
+  std::uint32_t number = 0;  ///< on its communicator group (or pair of ranks), from 0
 
   // While the step runs.
   std::uint32_t arrived = 0;

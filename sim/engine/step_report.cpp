@@ -41,6 +41,7 @@ timeline::Timeline Step::timeline() && {
   out.manifest.world_size = program_.mesh.world_size();
   out.manifest.tokens = program_.facts.tokens;
   out.manifest.model_flops = program_.facts.model_flops;
+  out.manifest.hardware_flops = program_.facts.hardware_flops;
   out.manifest.peak = gpu.peak(program_.facts.compute_type).value_or(FlopsPerSecond{});
   out.manifest.memory_capacity = gpu.memory_capacity.value;
   out.names = program_.names;
@@ -50,9 +51,6 @@ timeline::Timeline Step::timeline() && {
     track.rank = cell.rank;
     track.multiplicity = cell.multiplicity;
     for (auto const& stream : cell.role->streams) track.streams.emplace_back(program_.text(stream.name));
-    auto flops = Flops{};
-    for (auto const& op : cell.role->operations) flops += flops_of(op.work);
-    out.manifest.hardware_flops += flops * static_cast<double>(cell.multiplicity);
   }
   for (auto const& span : spans_) out.step_time = std::max(out.step_time, span.end);
   out.spans = std::move(spans_);
@@ -63,28 +61,30 @@ timeline::Timeline Step::timeline() && {
   return out;
 }
 
+/// What a transfer still needs: ranks that have not come, ranks that never will.
 std::string Step::describe_missing(Transfer const& transfer) const {
   auto const participants = rendezvous_.participants(transfer);
   auto missing = std::string{};
-  auto arrived = std::size_t{0};
-  for (auto const& participant : participants) {
-    auto const& cell = states_[participant.cell.index()];
-    auto const& stream = streams_[stream_of(participant)];
-    if (stream.is_busy && stream.queue[stream.next] == participant.op) {
-      ++arrived;
-      continue;
+  auto const name_missing = [&](CellId cell) {
+    auto const participant = std::ranges::find(participants, cell, &Participant::cell);
+    auto const& state = states_[cell.index()];
+    if (participant == participants.end()) {
+      missing += fmt::format(", rank {} never issues it", state.rank.index());
+    } else if (auto const& stream = streams_[stream_of(*participant)];
+               !stream.is_busy || stream.queue[stream.next] != participant->op) {
+      missing += fmt::format(", rank {} has not reached it", state.rank.index());
     }
-    missing += fmt::format(", rank {} has not reached it", cell.rank.index());
+  };
+  if (transfer.from.exists()) {
+    for (auto const side : {transfer.from, transfer.to}) name_missing(side);
+    if (missing.empty()) missing = ", the other side is never issued";  // both sides are one cell's
+  } else {
+    for (auto const member : cells_.group(transfer.communicator, participants.front().cell)) name_missing(member);
   }
-  if (participants.size() < transfer.needed)
-    missing +=
-        fmt::format(", {} of its {} sides never issue it", transfer.needed - participants.size(), transfer.needed);
-  auto const name = program_.text(program_.communicators[transfer.communicator.index()].name);
-  if (missing.empty() && transfer.previous != Transfer::kNone)
-    return fmt::format("#{} on communicator \"{}\", behind an unfinished #{}", transfer.number, name,
-                       transfer.number - 1);
-  return fmt::format("#{} on communicator \"{}\", {} of {} there{}", transfer.number, name, arrived, transfer.needed,
-                     missing);
+  auto const where = fmt::format("#{} on communicator \"{}\"", transfer.number,
+                                 program_.text(program_.communicators[transfer.communicator.index()].name));
+  if (missing.empty()) return fmt::format("{}, behind an unfinished #{}", where, transfer.number - 1);
+  return where + missing;
 }
 
 std::string Step::describe_wait(CellState const& cell, StreamState const& stream) const {

@@ -159,9 +159,9 @@ Mesh ProgramReader::mesh(Node const& node) const {
 }
 
 void ProgramReader::read_facts(Node const& facts) {
-  facts.allow_only({"tokens", "model_flops", "compute_type"});
+  facts.allow_only({"tokens", "model_flops", "hardware_flops", "compute_type"});
   program_.facts = {facts.at("tokens").integer_from(0), Flops{facts.at("model_flops").number()},
-                    facts.at("compute_type").word<DataType>()};
+                    Flops{facts.at("hardware_flops").number()}, facts.at("compute_type").word<DataType>()};
 }
 
 void ProgramReader::read_adamw(Node const& adamw) {

@@ -108,9 +108,9 @@ std::string ProgramWriter::axes(AxisSet set) const {
 }
 
 void ProgramWriter::write_facts() {
-  auto const& [tokens, model_flops, compute_type] = program_.facts;
-  put("\"facts\": {{\"tokens\": {}, \"model_flops\": {}, \"compute_type\": {}}},\n", tokens,
-      number(model_flops.count()), word(compute_type));
+  auto const& [tokens, model_flops, hardware_flops, compute_type] = program_.facts;
+  put("\"facts\": {{\"tokens\": {}, \"model_flops\": {}, \"hardware_flops\": {}, \"compute_type\": {}}},\n", tokens,
+      number(model_flops.count()), number(hardware_flops.count()), word(compute_type));
   auto const& [learning_rate, beta1, beta2, epsilon, weight_decay] = program_.adamw;
   put("\"adamw\": {{\"learning_rate\": {}, \"beta1\": {}, \"beta2\": {}, \"epsilon\": {}, \"weight_decay\": {}}},\n",
       number(learning_rate), number(beta1), number(beta2), number(epsilon), number(weight_decay));

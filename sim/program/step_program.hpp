@@ -91,6 +91,7 @@ struct AdamWSettings {
 struct StepFacts {
   std::int64_t tokens = 0;  ///< tokens (or samples) of the global batch
   Flops model_flops;        ///< of all ranks, without recomputation
+  Flops hardware_flops;     ///< of all ranks, counted the same way, with recomputation
   DataType compute_type = DataType::kBf16;
   bool operator==(StepFacts const&) const = default;
 };

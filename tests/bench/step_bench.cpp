@@ -1,5 +1,6 @@
-#include <benchmark/benchmark.h>
 #include <malloc.h>
+
+#include <benchmark/benchmark.h>
 
 #include "sim/engine/virtual_executor.hpp"
 #include "strategies/compile.hpp"
@@ -23,9 +24,8 @@ strategies::Plan plan_of(std::int64_t strategy, std::int64_t ranks) {
 void report_operations(benchmark::State& state, std::size_t operations) {
   state.SetLabel(std::string{name_of(static_cast<strategies::StrategyName>(state.range(0)))});
   state.counters["operations"] = static_cast<double>(operations);
-  state.counters["time_per_operation"] =
-      benchmark::Counter(static_cast<double>(operations),
-                         benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["time_per_operation"] = benchmark::Counter(
+      static_cast<double>(operations), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
 void compile_step(benchmark::State& state) {
@@ -62,7 +62,8 @@ BENCHMARK(compile_and_simulate)
     ->ArgsProduct({{0, 1, 2, 3, 4}, {8, 64, 1024, 16384}})
     ->Unit(benchmark::kMicrosecond);
 
-// Memory that a step gives back stays with the process, as in a sweep; otherwise a third of the time goes into page faults.
+// Memory that a step gives back stays with the process, as in a sweep; otherwise a third of the time goes into page
+// faults.
 int main(int argc, char** argv) {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);

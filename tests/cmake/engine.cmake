@@ -1,1 +1,2 @@
-twinstep_test(unit_fluid_network SOURCES unit/fluid_network_test.cpp DEPENDS sim_engine)
+twinstep_test(unit_engine SOURCES unit/fluid_network_test.cpp unit/virtual_executor_test.cpp DEPENDS sim_engine)
+twinstep_test(conformance_virtual SOURCES conformance/virtual_conformance_test.cpp DEPENDS tests_conformance sim_engine)

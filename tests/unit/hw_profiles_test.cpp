@@ -91,9 +91,9 @@ void check_numbers(Node const& node) {
 TEST_CASE("a DGX H100 has the numbers of its datasheet, one way", "[hw_profiles]") {
   auto const cluster = read("\"dgx-h100-ndr\"");
   auto const& gpu = cluster.node.gpu;
-  // NVIDIA H100 SXM5: 80 GB HBM3 at 3.35 TB/s, 132 SMs, 989 TFLOP/s dense bf16, 1979 dense fp8, 18 NVLinks of 25 GB/s
+  // NVIDIA H100 SXM5: 80 GB (of which a process can have 80,998 MiB) HBM3 at 3.35 TB/s, 132 SMs, 989 TFLOP/s dense bf16, 1979 dense fp8, 18 NVLinks of 25 GB/s
   // each way; DGX H100: 8 GPUs, 8 ConnectX-7 of 400 Gb/s.
-  CHECK(gpu.memory_capacity.value == 80_GB);
+  CHECK(gpu.memory_capacity.value == 80'998_MiB);
   CHECK(gpu.memory_bandwidth.value == 3350_GBps);
   CHECK(gpu.sm_count.value == 132);
   CHECK(gpu.peak(DataType::kBf16) == 989_TFLOPS);
@@ -116,7 +116,7 @@ TEST_CASE("a DGX H100 has the numbers of its datasheet, one way", "[hw_profiles]
 
 TEST_CASE("the other machines have the numbers of their datasheets", "[hw_profiles]") {
   auto const a100 = read("\"dgx-a100-hdr\"");
-  CHECK(a100.node.gpu.memory_capacity.value == 40_GB);
+  CHECK(a100.node.gpu.memory_capacity.value == 40'448_MiB);  // 39.5 GiB, as PyTorch reports
   CHECK(a100.node.gpu.memory_bandwidth.value == 1555_GBps);
   CHECK(a100.node.gpu.peak(DataType::kBf16) == 312_TFLOPS);
   CHECK_FALSE(a100.node.gpu.peak(DataType::kFp8));
@@ -127,7 +127,7 @@ TEST_CASE("the other machines have the numbers of their datasheets", "[hw_profil
   // The 80 GB machine is the other one with another GPU and more host memory.
   auto const a100_80 = read("\"dgx-a100-80-hdr\"");
   CHECK(a100_80.node.name == "dgx-a100-80");
-  CHECK(a100_80.node.gpu.memory_capacity.value == 80_GB);
+  CHECK(a100_80.node.gpu.memory_capacity.value == 81'152_MiB);  // 79.25 GiB
   CHECK(a100_80.node.gpu.memory_bandwidth.value == 2039_GBps);
   CHECK(a100_80.node.host.memory_capacity.value == 2048_GB);
   CHECK(a100_80.node.host.launch == a100.node.host.launch);

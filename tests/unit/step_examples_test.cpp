@@ -1,0 +1,106 @@
+#include <algorithm>
+
+#include "sim/collectives/folded.hpp"
+#include "sim/engine/virtual_executor.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/clusters.hpp"
+#include "tests/support/plans.hpp"
+
+using namespace twinstep;
+using namespace twinstep::literals;
+using namespace twinstep::strategies;
+using engine::Machine;
+
+namespace {
+
+constexpr std::int64_t kRanks = 8;
+
+/// Eight ranks on a flat network. Communication takes neither SMs nor memory bandwidth here, so that sums are exact.
+hardware::Cluster network(BytesPerSecond rate, Duration alpha = 1_us) {
+  auto cluster = tests::flat_cluster(kRanks, rate, alpha);
+  cluster.node.gpu.memory_bandwidth.value = 1000_GBps;
+  cluster.collectives.memory_bytes_per_wire_byte.value = 0;
+  return cluster;
+}
+
+Plan plan_of(StrategyName name, std::int64_t ranks) {
+  return {.strategy = name,
+          .ranks = ranks,
+          .micro_batch = 4,
+          .global_batch = 4 * ranks,
+          .sequence_length = 32,
+          .bucket = 16_KiB,
+          .first_bucket = 4_KiB};
+}
+
+timeline::Timeline simulate(StrategyName name, std::int64_t ranks, BytesPerSecond rate, Duration alpha = 1_us) {
+  return engine::run(tests::compiled(tests::tiny_llama(), plan_of(name, ranks)), Machine{network(rate, alpha)});
+}
+
+Duration total_communication(timeline::Timeline const& timeline) {
+  auto total = Duration{};
+  for (auto const& span : timeline.spans)
+    if (program::is_communication(span.kind)) total += span.end - span.start;
+  return total;
+}
+
+}  // namespace
+
+TEST_CASE("with naive data parallelism a step is compute plus all communication", "[strategies][engine]") {
+  auto const compute = simulate(StrategyName::kNaive, 1, 1_GBps).step_time;
+  auto const step = simulate(StrategyName::kNaive, kRanks, 1_GBps);
+  CHECK(step.step_time == compute + total_communication(step));
+}
+
+TEST_CASE("with buckets a step is compute plus the last bucket, if the network keeps up", "[strategies][engine]") {
+  auto const compute = simulate(StrategyName::kDdp, 1, 100_GBps).step_time;
+  auto const step = simulate(StrategyName::kDdp, kRanks, 1000_GBps, 0_us);
+  auto last = timeline::Span{};
+  for (auto const& span : step.spans)
+    if (program::is_communication(span.kind)) last = span;
+  CHECK(step.step_time.count() == (compute + (last.end - last.start)).count());
+  CHECK(last.end - last.start < total_communication(step) / 4);
+}
+
+TEST_CASE("the ring's time is 2 (p - 1) alpha + 2 (p - 1)/p N/B, and the engine takes just that",
+          "[strategies][engine]") {
+  // Naive data parallelism reduces each tensor with a ring of 8 or, where that is faster, a tree; the engine's spans
+  // are what the collectives' fold says to the picosecond.
+  auto const cluster = network(1_GBps);
+  auto const topology = topology::Topology{cluster};
+  auto const mesh = program::Mesh{{{program::Axis::kData, kRanks}}};
+  auto const layout = collectives::layout_of(mesh, {program::Axis::kData}, RankId{0}, 1);
+  auto const step = simulate(StrategyName::kNaive, kRanks, 1_GBps);
+  for (auto const& span : step.spans) {
+    if (!program::is_communication(span.kind)) continue;
+    auto const folded = fold(program::CollectiveKind::kAllReduce, span.bytes, layout, cluster, topology);
+    CHECK(span.end - span.start == time_alone(folded, topology));
+    if (folded.algorithm != collectives::Algorithm::kRing) continue;
+    CHECK(span.end - span.start == 14_us + transfer_time(span.bytes * 14 / 8, 1_GBps));
+  }
+}
+
+TEST_CASE("every strategy moves its volume over the wire", "[strategies][engine]") {
+  // A ring moves (p - 1)/p of N for each reduce-scatter or all-gather a rank, twice that for an all-reduce; p ranks.
+  auto const n = parameter_count(tests::tiny_llama()) * 2;  // bytes; every tensor divides by 8, so nothing is padded
+  for (auto const name : tests::kAllStrategies) {
+    auto const passes = name == StrategyName::kZero3 ? 3 : 2;
+    auto const step = simulate(name, kRanks, 100_GBps);
+    INFO(name_of(name));
+    CHECK(step.wire.inter.count() == passes * n * (kRanks - 1));
+    CHECK(step.wire.intra == 0_B);
+  }
+}
+
+TEST_CASE("all that a step allocates is given back, and the states of training stay", "[strategies][engine][memory]") {
+  for (auto const name : tests::kAllStrategies) {
+    auto const program = tests::compiled(tests::tiny_llama(), plan_of(name, kRanks));
+    auto persistent = Bytes{};
+    for (auto const& buffer : program.roles.front().buffers)
+      if (buffer.is_persistent) persistent += size_of(buffer.type) * buffer.elements.base;
+    auto left = Bytes{};
+    for (auto const& sample : simulate(name, kRanks, 100_GBps).memory) left += sample.change;
+    INFO(name_of(name));
+    CHECK(left.count() == persistent.count());
+  }
+}
