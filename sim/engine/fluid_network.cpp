@@ -48,13 +48,41 @@ std::uint32_t FluidNetwork::start(Time now, Time begins, std::span<Use const> us
   TWINSTEP_CHECK(activity.work > 0, "an activity has something to do");
   activity.own_limit = least_seconds > 0 ? activity.work / least_seconds : kUnlimited;
   activity.remaining = activity.work;
-  activity.rate = -1;
+  activity.rate = 0;
   activity.since = std::max(now, begins);
   activity.is_active = true;
-  ++active_count_;
   activity.is_disturbed = false;
-  disturb(index);
+  ++active_count_;
+  if (auto const limit = find_limit(activity); has_room_for(activity, limit)) {
+    set_rate(activity, limit);
+    fresh_.push_back(index);
+  } else {
+    disturb(index);
+  }
   return index;
+}
+
+/// The rate of `activity` if it were alone.
+double FluidNetwork::find_limit(Activity const& activity) const {
+  auto limit = activity.own_limit;
+  for (auto const& use : activity.uses) limit = std::min(limit, resources_[use.resource].capacity / use.bytes);
+  return limit;
+}
+
+bool FluidNetwork::has_room_for(Activity const& activity, double rate) const {
+  return std::ranges::all_of(activity.uses, [&](Use const& use) {
+    auto const& resource = resources_[use.resource];
+    return resource.users.size() == 1 || resource.taken + rate * use.bytes <= resource.capacity;
+  });
+}
+
+void FluidNetwork::set_rate(Activity& activity, double rate) {
+  for (auto const& use : activity.uses) resources_[use.resource].taken += (rate - activity.rate) * use.bytes;
+  activity.rate = rate;
+}
+
+Time FluidNetwork::end_of(Activity const& activity) {
+  return activity.since + to_duration(Seconds{activity.remaining / activity.rate});
 }
 
 void FluidNetwork::stop(std::uint32_t index) {
@@ -64,9 +92,11 @@ void FluidNetwork::stop(std::uint32_t index) {
   --active_count_;
   free_.push_back(index);
   for (auto const& use : activity.uses) {
-    auto& users = resources_[use.resource].users;
-    users.erase(std::find(users.begin(), users.end(), index));
-    for (auto const user : users) disturb(user);
+    auto& resource = resources_[use.resource];
+    resource.users.erase(std::find(resource.users.begin(), resource.users.end(), index));
+    if (resource.is_full())
+      for (auto const user : resource.users) disturb(user);
+    resource.taken = resource.users.empty() ? 0 : resource.taken - activity.rate * use.bytes;
   }
 }
 
@@ -169,10 +199,10 @@ Time FluidNetwork::change_rate(std::uint32_t index, Time now) {
     activity.remaining = std::max(0.0, activity.remaining - moved);
     activity.since = now;
   }
-  activity.rate = activity.new_rate;
+  set_rate(activity, activity.new_rate);
   if (activity.remaining == 0) return activity.since;
   TWINSTEP_CHECK(activity.rate > 0, "every activity has a share of its resources");
-  return activity.since + to_duration(Seconds{activity.remaining / activity.rate});
+  return end_of(activity);
 }
 
 }  // namespace twinstep::engine

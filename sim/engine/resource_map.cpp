@@ -49,7 +49,13 @@ void ResourceMap::add_use(ResourceId resource, Bytes bytes, CellId cell, std::ve
 }
 
 void ResourceMap::add_uses(std::span<collectives::Load const> loads, CellId cell, std::vector<Use>& uses) const {
-  for (auto const& load : loads) add_use(load.resource, load.bytes, cell, uses);
+  auto const may_repeat = !uses.empty();  // the loads of one phase name each resource once
+  for (auto const& load : loads) {
+    if (may_repeat)
+      add_use(load.resource, load.bytes, cell, uses);
+    else
+      uses.push_back({find(load.resource, cell), static_cast<double>(load.bytes.count())});
+  }
 }
 
 }  // namespace twinstep::engine

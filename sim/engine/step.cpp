@@ -199,7 +199,8 @@ std::optional<Event> Step::next_completion() {
     events_.add(end, EventKind::kActivityEnds, activity, ++owners_[activity].version);
   });
   while (auto const event = events_.take()) {
-    auto const is_stale = event->kind == EventKind::kActivityEnds && event->version != owners_[event->subject].version;
+    auto const is_stale =
+        event->kind == EventKind::kActivityEnds && event->version != (owners_[event->subject].version & kVersionMask);
     if (!is_stale) return event;
   }
   return std::nullopt;
