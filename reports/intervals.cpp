@@ -71,8 +71,8 @@ Duration total_length(Intervals const& intervals) {
 }
 
 std::span<Span const> spans_of(Timeline const& timeline, TrackId track) {
-  auto const found = std::ranges::equal_range(timeline.spans, track, {}, &Span::track);
-  return {found.begin(), found.end()};
+  auto const first = std::ranges::lower_bound(timeline.spans, track, {}, &Span::track);
+  return {first, std::ranges::upper_bound(timeline.spans, track, {}, &Span::track)};
 }
 
 Intervals busy(Timeline const& timeline, TrackId track, WorkClass work) {

@@ -1,7 +1,6 @@
 #include "reports/memory.hpp"
 
 #include <algorithm>
-#include <ranges>
 #include <span>
 
 #include "reports/intervals.hpp"
@@ -17,8 +16,8 @@ using timeline::TrackId;
 namespace {
 
 std::span<MemorySample const> samples_of(Timeline const& timeline, TrackId track) {
-  auto const found = std::ranges::equal_range(timeline.memory, track, {}, &MemorySample::track);
-  return {found.begin(), found.end()};
+  auto const first = std::ranges::lower_bound(timeline.memory, track, {}, &MemorySample::track);
+  return {first, std::ranges::upper_bound(timeline.memory, track, {}, &MemorySample::track)};
 }
 
 /// The last operation that the host had begun to issue by `time`.
