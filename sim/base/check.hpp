@@ -18,9 +18,9 @@ class InternalError : public std::logic_error {
 }  // namespace twinstep
 
 /// States an invariant, in every build. `sentence` says what it means; it is evaluated only on failure.
-#define TWINSTEP_CHECK(condition, sentence)         \
-  do {                                              \
-    if (!(condition)) [[unlikely]]                  \
+#define TWINSTEP_CHECK(condition, sentence)                             \
+  do {                                                                  \
+    if (!(condition)) [[unlikely]]                                      \
       ::twinstep::fail_check(#condition, sentence, __FILE__, __LINE__); \
   } while (false)
 

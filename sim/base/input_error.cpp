@@ -40,7 +40,8 @@ std::string_view nearest_name(std::string_view name, std::vector<std::string_vie
     }
   }
   if (!best.empty() || name.empty()) return best;
-  auto const longer = std::ranges::find_if(known, [&](std::string_view candidate) { return candidate.starts_with(name); });
+  auto const longer =
+      std::ranges::find_if(known, [&](std::string_view candidate) { return candidate.starts_with(name); });
   return longer != known.end() ? *longer : best;
 }
 

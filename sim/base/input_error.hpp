@@ -14,9 +14,8 @@ class InputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The known name that `name` most likely means: the nearest one of which at most a third is wrong, or else one that begins
-/// with it; "" if there is neither.
-/// Cost O(length²) for every known name.
+/// The known name that `name` most likely means: the nearest one of which at most a third is wrong, or else one that
+/// begins with it; "" if there is neither. Cost O(length²) for every known name.
 [[nodiscard]] std::string_view nearest_name(std::string_view name, std::vector<std::string_view> const& known);
 
 /// `did you mean "X"?` when a known name is near, otherwise `known: A, B, C` (shortened after a dozen).

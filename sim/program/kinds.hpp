@@ -110,9 +110,8 @@ struct EnumNames<program::Function> {
 template <>
 struct EnumNames<program::MemoryCategory> {
   static constexpr std::array<std::string_view, 11> values{
-      "parameters",          "gradients", "optimizer", "activations", "logits",
-      "gathered_parameters", "buckets",   "inputs",    "workspace",   "collective_library",
-      "context"};
+      "parameters", "gradients", "optimizer", "activations",        "logits", "gathered_parameters",
+      "buckets",    "inputs",    "workspace", "collective_library", "context"};
 };
 template <>
 struct EnumNames<program::MemorySpace> {
@@ -121,8 +120,8 @@ struct EnumNames<program::MemorySpace> {
 template <>
 struct EnumNames<program::WorkKind> {
   static constexpr std::array<std::string_view, 16> values{
-      "gemm",   "attention", "elementwise", "all_reduce", "all_gather",     "reduce_scatter", "broadcast", "reduce",
-      "gather", "scatter",   "all_to_all",  "send_recv",  "group",          "copy",           "delay",     "host"};
+      "gemm",   "attention", "elementwise", "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",
+      "gather", "scatter",   "all_to_all",  "send_recv",  "group",      "copy",           "delay",     "host"};
 };
 
 }  // namespace twinstep

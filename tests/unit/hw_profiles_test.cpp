@@ -91,8 +91,8 @@ void check_numbers(Node const& node) {
 TEST_CASE("a DGX H100 has the numbers of its datasheet, one way", "[hw_profiles]") {
   auto const cluster = read("\"dgx-h100-ndr\"");
   auto const& gpu = cluster.node.gpu;
-  // NVIDIA H100 SXM5: 80 GB (of which a process can have 80,998 MiB) HBM3 at 3.35 TB/s, 132 SMs, 989 TFLOP/s dense bf16, 1979 dense fp8, 18 NVLinks of 25 GB/s
-  // each way; DGX H100: 8 GPUs, 8 ConnectX-7 of 400 Gb/s.
+  // NVIDIA H100 SXM5: 80 GB (of which a process can have 80,998 MiB) HBM3 at 3.35 TB/s, 132 SMs, 989 TFLOP/s dense
+  // bf16, 1979 dense fp8, 18 NVLinks of 25 GB/s each way; DGX H100: 8 GPUs, 8 ConnectX-7 of 400 Gb/s.
   CHECK(gpu.memory_capacity.value == 80'998_MiB);
   CHECK(gpu.memory_bandwidth.value == 3350_GBps);
   CHECK(gpu.sm_count.value == 132);

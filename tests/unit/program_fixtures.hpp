@@ -55,7 +55,8 @@ inline StepProgram four_ranks() {
   auto const gathered = role.add(comm, builder.name("gather"), fp32_collective(CollectiveKind::kAllGather, data, 12),
                                  role.whole(shard), role.whole(weight));
   role.host(builder.name("synchronise"), std::vector{gathered});
-  builder.facts() = {.tokens = 8, .model_flops = Flops{192}, .hardware_flops = Flops{256}, .compute_type = DataType::kFp32};
+  builder.facts() = {
+      .tokens = 8, .model_flops = Flops{192}, .hardware_flops = Flops{256}, .compute_type = DataType::kFp32};
   return std::move(builder).finish();
 }
 

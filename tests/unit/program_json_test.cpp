@@ -69,7 +69,8 @@ StepProgram everything() {
     role.host(builder.name("log"), std::vector{copied}, Duration{5});
   }
   builder.adamw().learning_rate = 1e-4;
-  builder.facts() = {.tokens = 4096, .model_flops = Flops{1.25e21}, .hardware_flops = Flops{1.5e21}, .compute_type = DataType::kBf16};
+  builder.facts() = {
+      .tokens = 4096, .model_flops = Flops{1.25e21}, .hardware_flops = Flops{1.5e21}, .compute_type = DataType::kBf16};
   return std::move(builder).finish();
 }
 
