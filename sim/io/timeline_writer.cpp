@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <string_view>
@@ -8,7 +9,6 @@
 #include "sim/base/check.hpp"
 #include "sim/io/quantity.hpp"
 #include "sim/io/timeline_json.hpp"
-
 namespace twinstep::io {
 namespace {
 
@@ -39,10 +39,14 @@ class TimelineWriter {
       write(item);
     }
   }
-  /// Picoseconds as microseconds.
-  static std::string microseconds(Duration time) {
-    constexpr std::int64_t kPerMicrosecond = 1'000'000;
-    return fmt::format("{}.{:06}", time.count() / kPerMicrosecond, time.count() % kPerMicrosecond);
+  static std::int64_t nanoseconds(Time time) { return time.count() / 1000; }
+  static std::string microseconds(std::int64_t nanoseconds) {
+    return fmt::format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
+  }
+  /// A viewer adds start and length in doubles, and Perfetto drops spans of one thread that then overlap: a nanosecond
+  /// of air keeps spans apart that touch.
+  static std::int64_t shown_length(Span const& span) {
+    return std::max<std::int64_t>(0, nanoseconds(span.end) - nanoseconds(span.start) - 1);
   }
   void begin_event() { out_ += std::exchange(is_first_event_, false) ? "\n" : ",\n"; }
   void write_metadata(TrackId id);
@@ -96,7 +100,7 @@ void TimelineWriter::write_span(Span const& span) {
   begin_event();
   auto const thread = span.stream.exists() ? span.stream.index() + 2 : 1;
   put(R"({{"ph": "X", "pid": {}, "tid": {}, "ts": {}, "dur": {}, "name": {}, "cat": "{}", "args": {{)",
-      span.track.index() + 1, thread, microseconds(span.start), microseconds(span.end - span.start),
+      span.track.index() + 1, thread, microseconds(nanoseconds(span.start)), microseconds(shown_length(span)),
       json_string(timeline_.text(span.name)), name_of(span.kind));
   if (span.op.exists()) put(R"("op": {}, )", span.op.index());
   if (span.scope.exists()) put(R"("scope": {}, )", json_string(timeline_.text(span.scope)));
@@ -135,7 +139,7 @@ void TimelineWriter::write_counter(MemorySample const& sample, Held const& held,
     if (series.empty()) continue;
     begin_event();
     put(R"({{"ph": "C", "pid": {}, "ts": {}, "name": "{} memory", "args": {{{}}}}})", sample.track.index() + 1,
-        microseconds(sample.time), name_of(static_cast<MemorySpace>(space)), series);
+        microseconds(nanoseconds(sample.time)), name_of(static_cast<MemorySpace>(space)), series);
   }
 }
 

@@ -91,13 +91,14 @@ TEST_CASE("the trace of two small tracks reads as it is kept", "[io][timeline_js
   CHECK(io::to_json(two_tracks()) == kept);
 }
 
-TEST_CASE("a span is a complete event on its track and stream, exact to the picosecond", "[io][timeline_json]") {
+TEST_CASE("a span is a complete event on its track and stream", "[io][timeline_json]") {
   auto const document = parse(io::to_json(two_tracks()));
   auto const spans = events(document, "X");
   REQUIRE(spans.size() == 3);
-  // Start 5 us, length 1,234,567 ps; track 0 is process 1; stream 0 is thread 2.
+  // Start 5 us, end 6,234,567 ps: 1,234 whole nanoseconds, shown one short; track 0 is process 1; stream 0 is thread 2.
   CHECK(spans[0].at("ts").number() == 5.0);
-  CHECK(spans[0].at("dur").number() == 1.234567);
+  CHECK(spans[0].at("dur").number() == 1.233);
+  CHECK(spans[0].at("args").at("end_ps").integer() == 6'234'567);
   CHECK(spans[0].at("pid").integer() == 1);
   CHECK(spans[0].at("tid").integer() == 2);
   CHECK(spans[0].at("cat").string() == "gemm");
@@ -110,6 +111,30 @@ TEST_CASE("a span is a complete event on its track and stream, exact to the pico
   // The host is thread 1.
   CHECK(spans[2].at("pid").integer() == 2);
   CHECK(spans[2].at("tid").integer() == 1);
+}
+
+TEST_CASE("spans that touch do not overlap when a viewer adds start and length in doubles", "[io][timeline_json]") {
+  auto timeline =
+      timeline::Timeline{.names = {"kernel"}, .tracks = {{.role = "rank", .rank = RankId{0}, .streams = {"compute"}}}};
+  auto now = Time{};
+  for (int i = 0; i < 1000; ++i) {
+    auto const end = now + Duration{123'456'789 + 7919 * i};
+    timeline.spans.push_back({.track = timeline::TrackId{0},
+                              .stream = StreamId{0},
+                              .op = OpId{static_cast<std::size_t>(i)},
+                              .name = NameId{0},
+                              .issue = now,
+                              .arrive = now,
+                              .start = now,
+                              .end = end});
+    now = end;
+  }
+  timeline.step_time = now;
+  auto end = 0.0;
+  for (auto const& event : events(parse(io::to_json(timeline)), "X")) {
+    CHECK(event.at("ts").number() >= end);
+    end = event.at("ts").number() + event.at("dur").number();
+  }
 }
 
 TEST_CASE("tracks and streams have names, and the host comes first", "[io][timeline_json]") {
