@@ -19,6 +19,28 @@ namespace {
 using namespace twinstep;
 using namespace twinstep::app;
 
+constexpr auto kAsk = R"(Ask, change the question, see the step:
+  twinstep simulate SCENARIO.json
+  twinstep simulate SCENARIO.json --set cluster.nodes=16 --json
+  twinstep simulate SCENARIO.json --trace step.trace.json
+`twinstep SUBCOMMAND --help` tells more.)";
+
+constexpr auto kScenario = R"(A scenario:
+  {
+    "cluster": {"profile": "dgx-h100-ndr", "nodes": 4},
+    "model": {"family": "llama", "layers": 32, "hidden": 4096, "heads": 32},
+    "training": {"sequence_length": 4096, "micro_batch": 1, "global_batch": 64},
+    "strategy": [{"name": "ddp"}, {"name": "zero-3", "recompute": "full"}]
+  }
+"model" may be {"hf_config": "PATH/config.json"} too, seen from the scenario's folder. `twinstep profiles list` names
+the clusters. Strategies: naive, ddp, zero-1, zero-2, zero-3.
+
+--set reaches every part of the machine; a number in PATH counts the members of a list from 0:
+  --set cluster.gpu=h200-sxm-141
+  --set cluster.gpu.memory_capacity='141 GB'
+  --set cluster.fabric.levels.0.oversubscription=4
+  --set strategy='{"name": "zero-2", "bucket": "1 GB"}')";
+
 void add_simulate(CLI::App& program, int& exit_code) {
   auto* const command =
       program.add_subcommand("simulate", "Predict one training step: time, memory, what it waits for");
@@ -33,6 +55,7 @@ void add_simulate(CLI::App& program, int& exit_code) {
   command->add_flag("--json", options->as_json, "Print one JSON document");
   command->add_option("--trace", options->trace, "Write the timeline, a Chrome trace for ui.perfetto.dev and `compare`")
       ->type_name("FILE");
+  command->footer(kScenario);
   command->callback([options, &exit_code] { exit_code = simulate(*options); });
 }
 
@@ -52,13 +75,15 @@ void add_profiles(CLI::App& program, int& exit_code) {
     auto* const subcommand = command->add_subcommand(name, text);
     auto const options = std::make_shared<ProfilesOptions>();
     options->action = action;
-    if (action != ProfilesOptions::Action::kList)
-      subcommand->add_option("PROFILE", options->names, "A name, or a JSON file")
-          ->required(action == ProfilesOptions::Action::kShow);
+    if (action == ProfilesOptions::Action::kShow)
+      subcommand->add_option("PROFILE", options->names, "A name that `twinstep profiles list` prints")->required();
+    if (action == ProfilesOptions::Action::kCheck)
+      subcommand->add_option("PROFILE", options->names, "A name, or a JSON file; without any, all that ship");
     subcommand->callback([options, &exit_code] { exit_code = profiles(*options); });
   };
   add("list", "List all profiles", ProfilesOptions::Action::kList);
-  add("show", "Print a profile with the source of every number", ProfilesOptions::Action::kShow);
+  add("show", "Print a profile's file: a machine's parts, or its numbers with their sources",
+      ProfilesOptions::Action::kShow);
   add("check", "Check profiles against their schema and each other", ProfilesOptions::Action::kCheck);
 }
 
@@ -78,7 +103,9 @@ void check_subcommands(CLI::App* command, std::vector<std::string> const& argume
 /// What to do about an argument that nothing takes: the nearest option of the subcommands in use, or --help.
 std::string way_out(CLI::App const& program) {
   auto known = std::vector<std::string>{};
+  auto in_use = std::string{};
   for (auto const* command = &program; command != nullptr;) {
+    in_use += command->get_name() + " ";
     for (auto const* const option : command->get_options())
       for (auto const& name : option->get_lnames()) known.push_back("--" + name);
     auto const used = command->get_subcommands();
@@ -86,7 +113,7 @@ std::string way_out(CLI::App const& program) {
   }
   auto const extra = program.remaining(true);
   auto const near = extra.empty() ? std::string_view{} : nearest_name(extra.front(), {known.begin(), known.end()});
-  return near.empty() ? std::string{"see twinstep --help"} : fmt::format("did you mean {}?", near);
+  return near.empty() ? fmt::format("see {}--help", in_use) : fmt::format("did you mean {}?", near);
 }
 
 int run(int argc, char** argv) {
@@ -102,6 +129,7 @@ int run(int argc, char** argv) {
   add_simulate(program, exit_code);
   add_compare(program, exit_code);
   add_profiles(program, exit_code);
+  program.footer(kAsk);  // after the subcommands, which would inherit it
   check_subcommands(&program, {argv + 1, argv + argc});
   try {
     program.parse(argc, argv);

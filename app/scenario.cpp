@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "hw_profiles/reader.hpp"
+#include "sim/base/input_error.hpp"
 #include "strategies/model/read_model.hpp"
 #include "strategies/plan/read_plan.hpp"
 
@@ -41,6 +42,13 @@ std::string strategy_title(strategies::Plan const& plan, io::Node const& strateg
   return title;
 }
 
+/// What stands where an object belongs is most often its name. Throws InputError that shows the object to write.
+void refuse_name(io::Node const& value, std::string_view key, std::string_view name) {
+  if (!value.is(io::Node::Type::kString)) return;
+  value.fail(fmt::format("found {}, expected an object in braces", quoted(value.string())),
+             fmt::format("write it like {{\"{}\": \"{}\"}}", key, name));
+}
+
 }  // namespace
 
 std::string Scenario::title() const {
@@ -56,6 +64,7 @@ std::vector<Scenario> read_scenarios(std::string const& path, std::vector<std::s
   auto common = Scenario{};
   common.cluster = hw_profiles::read_cluster(document.at("cluster"));
   auto const directory = std::filesystem::path{path}.parent_path().string();
+  refuse_name(document.at("model"), "hf_config", "PATH/config.json");
   common.model = strategies::read_model(document.at("model"), directory, common.warnings);
 
   auto const strategy = document.at("strategy");
@@ -64,6 +73,7 @@ std::vector<Scenario> read_scenarios(std::string const& path, std::vector<std::s
   if (strategies.empty()) strategy.fail("found no strategy", "name at least one");
   auto scenarios = std::vector<Scenario>{};
   for (auto const& each : strategies) {
+    refuse_name(each, "name", "zero-3");
     auto scenario = common;
     scenario.plan = read_plan(document.at("training"), each, scenario.model, scenario.cluster.gpus());
     check_precision(document.at("training"), scenario);

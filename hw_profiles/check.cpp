@@ -23,11 +23,12 @@ void read_as(Kind kind, io::Node const& document) {
 }
 
 Kind kind_of(io::Node const& document) {
+  auto constexpr way_out = "name gpu.schema.json, node.schema.json, fabric.schema.json or cluster.schema.json";
+  if (!document.has("$schema")) document.fail("found no \"$schema\", which says what kind of profile this is", way_out);
   auto const schema = document.at("$schema");
   for (auto const kind : {Kind::kGpu, Kind::kNode, Kind::kFabric, Kind::kCluster})
     if (schema.string().ends_with(fmt::format("{}.schema.json", name_of(kind)))) return kind;
-  schema.fail(fmt::format("found {}, expected the schema of a profile", quoted(schema.string())),
-              "name gpu.schema.json, node.schema.json, fabric.schema.json or cluster.schema.json");
+  schema.fail(fmt::format("found {}, expected the schema of a profile", quoted(schema.string())), way_out);
 }
 
 std::vector<std::string> check(Kind kind, io::Node const& document) {

@@ -257,6 +257,8 @@ TEST_CASE("a --set that cannot be made is named as it was written", "[cli]") {
       {"cluster.nodes=many", {"/cluster/nodes: ", "found \"many\"", "expected a whole number"}},
       {"cluster.nodes=0", {"/cluster/nodes: ", "at least 1"}},
       {"strategy=[]", {"/strategy: ", "name at least one"}},
+      {"strategy=zero-3", {"/strategy: ", R"(write it like {"name": "zero-3"})"}},
+      {"model=llama-2-7b", {"/model: ", R"(write it like {"hf_config": "PATH/config.json"})"}},
   }));
   auto const folder = Scratch{};
   folder.write("good.json", small_scenario());
@@ -298,7 +300,7 @@ TEST_CASE("a command line that cannot be understood is answered with the nearest
       {{"simulate"}, {"SCENARIO is required"}},
       {{"simulate", "x.json", "--jsno"}, {"--jsno", "did you mean --json?"}},
       {{"simulate", "x.json", "y.json"}, {"y.json"}},
-      {{"compare", "x.json"}, {"B is required"}},
+      {{"compare", "x.json"}, {"B is required", "see twinstep compare --help"}},
       {{"profiles", "show", "dgx-h10"}, {"\"dgx-h10\"", "did you mean \"dgx-h100"}},
       {{"profiles", "check", "nowhere.json"}, {"nowhere.json", "found no such file"}},
   }));

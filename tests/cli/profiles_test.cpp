@@ -48,3 +48,11 @@ TEST_CASE("profiles check finds nothing in what ships, and the place in what is 
   CHECK(broken.out.empty());
   CHECK_THAT(broken.err, Catch::Contains("gpu.json") && Catch::Contains("memory_capacity"));
 }
+
+TEST_CASE("profiles check asks a file that does not say its kind to name its schema", "[cli][profiles]") {
+  auto const folder = Scratch{};
+  folder.write("gpu.json", R"({"name": "gpu"})");
+  auto const refused = run_twinstep({"profiles", "check", "gpu.json"}, folder.path(""));
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Catch::Contains("found no \"$schema\"") && Catch::Contains("name gpu.schema.json"));
+}
