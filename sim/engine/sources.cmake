@@ -1,6 +1,8 @@
 twinstep_library(sim_engine
-  SOURCES engine/alike_resources.cpp engine/fluid_network.cpp engine/memory_ledger.cpp engine/rendezvous.cpp engine/resource_map.cpp engine/step.cpp
-          engine/step_report.cpp engine/step_transfers.cpp engine/virtual_executor.cpp
-  HEADERS engine/alike_resources.hpp engine/event_queue.hpp engine/fluid_network.hpp engine/machine.hpp engine/memory_ledger.hpp
-          engine/rendezvous.hpp engine/resource_map.hpp engine/step.hpp engine/virtual_executor.hpp
+  SOURCES engine/alike_resources.cpp engine/fluid_network.cpp engine/memory_ledger.cpp engine/resource_map.cpp
+          engine/step.cpp engine/step_report.cpp engine/step_transfers.cpp engine/transfers.cpp
+          engine/virtual_executor.cpp
+  HEADERS engine/alike_resources.hpp engine/event_queue.hpp engine/fluid_network.hpp engine/machine.hpp
+          engine/memory_ledger.hpp engine/resource_map.hpp engine/step.hpp engine/transfers.hpp
+          engine/virtual_executor.hpp
   DEPENDS sim_base sim_program sim_timeline sim_hardware sim_topology sim_cost sim_collectives)

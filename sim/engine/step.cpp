@@ -14,7 +14,7 @@ Step::Step(StepProgram const& program, Machine const& machine)
       machine_{machine},
       cells_{program},
       resources_{cells_, machine, network_},
-      rendezvous_{program, cells_, machine},
+      transfers_{program, cells_, machine},
       carried_(resources_.size()) {
   for (std::size_t c = 0; c < cells_.size(); ++c) add_cell(CellId{c});
 }

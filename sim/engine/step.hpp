@@ -8,8 +8,8 @@
 #include "sim/engine/fluid_network.hpp"
 #include "sim/engine/machine.hpp"
 #include "sim/engine/memory_ledger.hpp"
-#include "sim/engine/rendezvous.hpp"
 #include "sim/engine/resource_map.hpp"
+#include "sim/engine/transfers.hpp"
 #include "sim/program/projection.hpp"
 #include "sim/program/step_program.hpp"
 #include "sim/timeline/timeline.hpp"
@@ -84,7 +84,7 @@ class Step {
   void begin_phase_flow(std::uint32_t transfer);
   void end_phase(std::uint32_t transfer);
   void end_transfer(std::uint32_t transfer);
-  [[nodiscard]] std::uint32_t stream_of(Participant const& participant) const;
+  [[nodiscard]] std::uint32_t stream_of(program::Participant const& participant) const;
 
   // step_report.cpp: what is told afterwards.
   [[nodiscard]] std::string describe_wait(CellState const& cell, StreamState const& stream) const;
@@ -96,7 +96,7 @@ class Step {
   program::Projection cells_;
   FluidNetwork network_;
   ResourceMap resources_;
-  Rendezvous rendezvous_;
+  Transfers transfers_;
   EventQueue events_;
   std::vector<CellState> states_;      // by cell
   std::vector<StreamState> streams_;   // of all cells

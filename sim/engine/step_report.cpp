@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string_view>
 
@@ -27,7 +28,7 @@ std::vector<timeline::LinkTraffic> Step::link_traffic() const {
     auto const& resource = topology.resource(resources_.origin(r));
     traffic.push_back({.name = std::string{kind},
                        .is_inter_node = resource.is_inter_node,
-                       .bytes = Bytes{static_cast<std::int64_t>(carried_[r])},
+                       .bytes = to_bytes(std::floor(carried_[r])),
                        .links = resource.instances,
                        .bandwidth = resource.bandwidth});
   }
@@ -63,28 +64,23 @@ timeline::Timeline Step::timeline() && {
 
 /// What a transfer still needs: ranks that have not come, ranks that never will.
 std::string Step::describe_missing(Transfer const& transfer) const {
-  auto const participants = rendezvous_.participants(transfer);
+  auto const& [communicator, number, expected, participants] = transfer.meeting;
   auto missing = std::string{};
-  auto const name_missing = [&](CellId cell) {
+  for (auto const cell : expected) {
     auto const participant = std::ranges::find(participants, cell, &Participant::cell);
-    auto const& state = states_[cell.index()];
+    auto const rank = states_[cell.index()].rank.index();
     if (participant == participants.end()) {
-      missing += fmt::format(", rank {} never issues it", state.rank.index());
+      missing += fmt::format(", rank {} never issues it", rank);
     } else if (auto const& stream = streams_[stream_of(*participant)];
                !stream.is_busy || stream.queue[stream.next] != participant->op) {
-      missing += fmt::format(", rank {} has not reached it", state.rank.index());
+      missing += fmt::format(", rank {} has not reached it", rank);
     }
-  };
-  if (transfer.from.exists()) {
-    for (auto const side : {transfer.from, transfer.to}) name_missing(side);
-    if (missing.empty()) missing = ", the other side is never issued";  // both sides are one cell's
-  } else {
-    for (auto const member : cells_.group(transfer.communicator, participants.front().cell)) name_missing(member);
   }
-  auto const where = fmt::format("#{} on communicator \"{}\"", transfer.number,
-                                 program_.text(program_.communicators[transfer.communicator.index()].name));
-  if (missing.empty()) return fmt::format("{}, behind an unfinished #{}", where, transfer.number - 1);
-  return where + missing;
+  auto const where = fmt::format("#{} on communicator \"{}\"", number,
+                                 program_.text(program_.communicators[communicator.index()].name));
+  if (!missing.empty()) return where + missing;
+  if (transfer.is_complete()) return fmt::format("{}, behind an unfinished #{}", where, number - 1);
+  return where + ", the other side is never issued";  // both sides are one cell's
 }
 
 std::string Step::describe_wait(CellState const& cell, StreamState const& stream) const {
@@ -94,8 +90,8 @@ std::string Step::describe_wait(CellState const& cell, StreamState const& stream
                                  program_.text(cell.role->streams[op.stream.index()].name), program_.describe(op));
   if (stream.is_busy) {
     auto const& communication = std::get<Communication>(op.work);
-    for (auto const t : rendezvous_.transfers_of(CellId{stream.cell}, communication))
-      if (auto const& transfer = rendezvous_.transfers_at(t); !transfer.has_ended)
+    for (auto const t : transfers_.of(CellId{stream.cell}, communication))
+      if (auto const& transfer = transfers_.at(t); !transfer.has_ended)
         return fmt::format("{} waits for its peers ({})", where, describe_missing(transfer));
   }
   if (span_of(cell, id).issue == kNever) return fmt::format("{} waits for the host to issue it", where);

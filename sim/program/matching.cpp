@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "sim/program/rendezvous.hpp"
+#include "sim/program/dry_run.hpp"
 #include "sim/program/role_ranks.hpp"
 
 namespace twinstep::program {
@@ -18,7 +18,7 @@ class Matcher {
       : program_{program}, projection_{projection}, findings_{findings} {}
 
   void compare_collectives(CommunicatorId communicator, std::vector<std::vector<Participant>> const& by_cell);
-  void compare_messages(CellId from, CellId to, Meetings::Pair const& pair);
+  void compare_messages(CellId from, CellId to, Communications::Pair const& pair);
 
  private:
   void expect_one_root(CommunicatorId communicator, std::size_t number, Participant const& participant);
@@ -88,19 +88,19 @@ void Matcher::compare_collectives(CommunicatorId communicator, std::vector<std::
       auto const found = words(mine[k]);
       if (found == expected) continue;
       findings_.push_back(fmt::format("collective #{} on communicator \"{}\": {} issues {}, {}, but {} issues {}, {}",
-                                      k, name(communicator), describe(projection_, first_cell), expected,
-                                      op_of(first[k]), describe(projection_, CellId{i}), found, op_of(mine[k])));
+                                      k, name(communicator), projection_.describe(first_cell), expected,
+                                      op_of(first[k]), projection_.describe(CellId{i}), found, op_of(mine[k])));
       break;  // what follows is shifted
     }
     if (first.size() != mine.size())
       findings_.push_back(fmt::format("communicator \"{}\": {} issues {} collectives, but {} issues {}",
-                                      name(communicator), describe(projection_, first_cell), first.size(),
-                                      describe(projection_, CellId{i}), mine.size()));
+                                      name(communicator), projection_.describe(first_cell), first.size(),
+                                      projection_.describe(CellId{i}), mine.size()));
   }
 }
 
-void Matcher::compare_messages(CellId from, CellId to, Meetings::Pair const& pair) {
-  auto const ends = fmt::format("from {} to {}", describe(projection_, from), describe(projection_, to));
+void Matcher::compare_messages(CellId from, CellId to, Communications::Pair const& pair) {
+  auto const ends = fmt::format("from {} to {}", projection_.describe(from), projection_.describe(to));
   auto const& [sends, receives] = pair;
   for (std::size_t k = 0; k < std::min(sends.size(), receives.size()); ++k) {
     auto const& send = std::get<PointToPoint>(*sends[k].part);
@@ -121,53 +121,16 @@ void Matcher::compare_messages(CellId from, CellId to, Meetings::Pair const& pai
 
 }  // namespace
 
-Meetings list_meetings(StepProgram const& program, Projection const& projection) {
-  auto out = Meetings{};
-  out.collectives_of_cell.resize(program.communicators.size());
-  for (auto& cells : out.collectives_of_cell) cells.resize(projection.size());
-  for (std::size_t i = 0; i < projection.size(); ++i) {
-    auto const cell = CellId{i};
-    auto const rank = projection.representative(cell);
-    auto const& role = program.roles[projection.role(cell).index()];
-    for (std::size_t o = 0; o < role.operations.size(); ++o) {
-      auto const* communication = std::get_if<Communication>(&role.operations[o].work);
-      if (communication == nullptr) continue;
-      for (auto const& part : role.parts_of(*communication)) {
-        auto const participant = Participant{cell, OpId{o}, &part};
-        if (auto const* collective = std::get_if<Collective>(&part)) {
-          out.collectives_of_cell[collective->communicator.index()][i].push_back(participant);
-          continue;
-        }
-        auto const& message = std::get<PointToPoint>(part);
-        auto const& axes = program.communicators[message.communicator.index()].axes;
-        auto const place = program.evaluate(message.peer, rank);
-        auto const peer = projection.cell_of(program.mesh.rank_in_group(rank, axes, place));
-        if (message.sends)
-          out.messages[{cell, peer}].sends.push_back(participant);
-        else
-          out.messages[{peer, cell}].receives.push_back(participant);
-      }
-    }
-  }
-  return out;
-}
-
-std::string describe(Projection const& projection, CellId cell) {
-  auto const others = projection.multiplicity(cell) - 1;
-  auto const rank = projection.representative(cell).index();
-  return others == 0 ? fmt::format("rank {}", rank) : fmt::format("rank {} (and {} alike)", rank, others);
-}
-
 std::vector<std::string> find_mismatches(StepProgram const& program) {
   auto findings = std::vector<std::string>{};
   auto const projection = Projection{program};
-  auto const meetings = list_meetings(program, projection);
+  auto const communications = list_communications(program, projection);
   auto matcher = Matcher{program, projection, findings};
   for (std::size_t i = 0; i < program.communicators.size(); ++i)
-    matcher.compare_collectives(CommunicatorId{i}, meetings.collectives_of_cell[i]);
-  for (auto const& [ends, pair] : meetings.messages) matcher.compare_messages(ends.first, ends.second, pair);
+    matcher.compare_collectives(CommunicatorId{i}, communications.collectives[i]);
+  for (auto const& [ends, pair] : communications.messages) matcher.compare_messages(ends.first, ends.second, pair);
   if (!findings.empty()) return findings;
-  return find_stuck(program, projection, pair_up(program, projection, meetings));
+  return find_stuck(program, projection, find_meetings(communications, projection));
 }
 
 }  // namespace twinstep::program

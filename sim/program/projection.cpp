@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "sim/base/check.hpp"
 
 namespace twinstep::program {
@@ -57,7 +59,7 @@ void refine(std::vector<std::uint32_t>& class_of, Key const& key) {
 
 }  // namespace
 
-Projection::Projection(StepProgram const& program, AxisSet extra_axes) : mesh_{program.mesh} {
+Projection::Projection(StepProgram const& program) : mesh_{program.mesh} {
   for (auto const& [axis, size] : mesh_.axes()) {
     auto const is_named = [axis = axis](AxisCoordinate const& at) { return at.axis == axis; };
     auto const matters =
@@ -73,7 +75,7 @@ Projection::Projection(StepProgram const& program, AxisSet extra_axes) : mesh_{p
   for (std::size_t i = 0; i < differences.variations.size(); ++i)
     if (differences.variations[i]) split(program, program.variations[i]);
   for (auto const& [axis, size] : mesh_.axes())
-    if (differences.messages.united_with(extra_axes).contains(axis)) split_fully(axis);
+    if (differences.messages.contains(axis)) split_fully(axis);
   make_cells(program);
   groups_.reserve(program.communicators.size());
   for (auto const& communicator : program.communicators) make_groups(program, communicator);
@@ -186,12 +188,15 @@ CellId Projection::cell_of(RankId rank) const {
   return CellId{cell};
 }
 
-std::span<CellId const> Projection::group(CommunicatorId communicator, CellId cell) const {
-  return groups_[communicator.index()].members[group_index(communicator, cell)];
+std::string Projection::describe(CellId cell) const {
+  auto const others = multiplicity(cell) - 1;
+  auto const rank = representative(cell).index();
+  return others == 0 ? fmt::format("rank {}", rank) : fmt::format("rank {} (and {} alike)", rank, others);
 }
 
-std::size_t Projection::group_index(CommunicatorId communicator, CellId cell) const {
-  return groups_[communicator.index()].group_of[cell.index()];
+std::span<CellId const> Projection::group(CommunicatorId communicator, CellId cell) const {
+  auto const& groups = groups_[communicator.index()];
+  return groups.members[groups.group_of[cell.index()]];
 }
 
 std::int64_t Projection::members_in_group(CommunicatorId communicator, CellId cell) const {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "sim/program/step_program.hpp"
@@ -16,8 +17,8 @@ using CellId = Id<struct CellTag>;  ///< a class of interchangeable ranks
 /// into classes; a cell is one class on every axis. Coordinates of an axis fall into different classes when
 ///   - a role's `where` names one of them;
 ///   - a variation of an element count, a byte count or a buffer's size differs between them;
-///   - the axis belongs to a communicator that carries point-to-point messages, or to `extra_axes`
-///     (then every coordinate is a class of its own).
+///   - the axis belongs to a communicator that carries point-to-point messages (then every coordinate is
+///     a class of its own).
 /// Offsets of regions and roots do not make ranks differ: they change what is touched, not for how long.
 ///
 /// Cells are numbered row-major along the mesh's axes. The representative of a cell is its lowest rank, and the
@@ -27,7 +28,7 @@ class Projection {
   /// Requires roles that cover every rank once, and variation tables of the right length. Cost: linear in the
   /// program, plus cells times communicators, plus the lengths of the axes that tell ranks apart; the other axes,
   /// along which ranks are replicas, cost nothing.
-  explicit Projection(StepProgram const& program, AxisSet extra_axes = {});
+  explicit Projection(StepProgram const& program);
 
   [[nodiscard]] std::size_t size() const { return cells_.size(); }
   [[nodiscard]] RankId representative(CellId cell) const { return at(cell).representative; }
@@ -35,15 +36,12 @@ class Projection {
   /// Ranks of the whole job in `cell`.
   [[nodiscard]] std::int64_t multiplicity(CellId cell) const { return at(cell).multiplicity; }
   [[nodiscard]] CellId cell_of(RankId rank) const;
+  /// "rank 5", or "rank 5 (and 3 alike)".
+  [[nodiscard]] std::string describe(CellId cell) const;
 
   /// The cells that take part in the communicator group of `cell`'s representative, in ascending order, `cell`
   /// itself included.
   [[nodiscard]] std::span<CellId const> group(CommunicatorId communicator, CellId cell) const;
-  /// Which of the communicator's groups of cells that is, counted from 0.
-  [[nodiscard]] std::size_t group_index(CommunicatorId communicator, CellId cell) const;
-  [[nodiscard]] std::size_t group_count(CommunicatorId communicator) const {
-    return groups_[communicator.index()].members.size();
-  }
   /// Ranks of `cell` in one group of the communicator.
   [[nodiscard]] std::int64_t members_in_group(CommunicatorId communicator, CellId cell) const;
 

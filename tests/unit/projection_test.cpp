@@ -32,7 +32,6 @@ TEST_CASE("each pipeline stage is a cell, and a communicator along the pipeline 
   CHECK(projection.group(pipeline, CellId{1}).size() == 3);
   REQUIRE(projection.group(data, CellId{1}).size() == 1);  // it meets only itself
   CHECK(projection.group(data, CellId{1})[0] == CellId{1});
-  CHECK(projection.group_count(data) == 3);
   CHECK(projection.cell_of(RankId{11}) == CellId{2});
 }
 
@@ -78,15 +77,6 @@ TEST_CASE("offsets and roots do not make ranks differ", "[program][projection]")
            {whole, {0, by_place}, 3}, role.whole(whole));
   auto const program = std::move(builder).finish();
   CHECK(Projection{program}.size() == 1);
-}
-
-TEST_CASE("extra axes are told apart place by place", "[program][projection]") {
-  auto const program = four_ranks();
-  auto const projection = Projection{program, {Axis::kData}};
-  REQUIRE(projection.size() == 4);
-  CHECK(projection.representative(CellId{3}) == RankId{3});
-  CHECK(projection.group(CommunicatorId{0}, CellId{2}).size() == 4);
-  CHECK(projection.members_in_group(CommunicatorId{0}, CellId{2}) == 1);
 }
 
 TEST_CASE("multiplicities add up to the world", "[program][projection]") {

@@ -1,7 +1,6 @@
-#include "sim/program/rendezvous.hpp"
+#include "sim/program/dry_run.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/core.h>
 
@@ -13,7 +12,7 @@ namespace {
 /// Runs a program without time: whatever can happen does, in some order.
 class Run {
  public:
-  Run(StepProgram const& program, Projection const& projection, std::vector<Rendezvous> const& meetings);
+  Run(StepProgram const& program, Projection const& projection, std::vector<Meeting> const& meetings);
 
   void run();
   [[nodiscard]] std::vector<std::string> who_waits_for_whom() const;
@@ -52,14 +51,14 @@ class Run {
 
   StepProgram const& program_;
   Projection const& projection_;
-  std::vector<Rendezvous> const& meetings_;
+  std::vector<Meeting> const& meetings_;
   std::vector<std::vector<std::vector<std::size_t>>> ops_of_stream_;  // by role and stream
   std::vector<CellState> cells_;
   std::vector<std::size_t> arrivals_;  // by meeting
   std::vector<std::size_t> to_visit_;  // cells where something may have become possible
 };
 
-Run::Run(StepProgram const& program, Projection const& projection, std::vector<Rendezvous> const& meetings)
+Run::Run(StepProgram const& program, Projection const& projection, std::vector<Meeting> const& meetings)
     : program_{program}, projection_{projection}, meetings_{meetings}, arrivals_(meetings.size()) {
   for (auto const& role : program.roles) {
     auto& streams = ops_of_stream_.emplace_back(role.streams.size());
@@ -193,12 +192,11 @@ std::size_t Run::find_arrived(std::size_t cell, std::size_t op) const {
 }
 
 std::string Run::name(std::size_t meeting) const {
-  auto const& [communicator, number, participants] = meetings_[meeting];
-  auto const& text = program_.text(program_.communicators[communicator.index()].name);
+  auto const& [communicator, number, expected, participants] = meetings_[meeting];
   auto const* collective = std::get_if<Collective>(participants.front().part);
   return fmt::format("{} #{} on communicator \"{}\"",
                      collective != nullptr ? name_of(collective->kind) : std::string_view{"send/receive"}, number,
-                     text);
+                     program_.text(program_.communicators[communicator.index()].name));
 }
 
 /// Where `cell` is instead of in `op`.
@@ -209,7 +207,7 @@ std::string Run::where(std::size_t cell, std::size_t op) const {
   auto const open = std::ranges::find_if(seats, [&](Seat const& seat) { return !is_complete(seat.meeting); });
   TWINSTEP_CHECK(open != seats.end(), "an operation that has arrived and not ended waits for someone");
   auto const& operation = role.operations[blocker];
-  return fmt::format("{}, which waits in stream \"{}\" for {} ({})", describe(projection_, CellId{cell}),
+  return fmt::format("{}, which waits in stream \"{}\" for {} ({})", projection_.describe(CellId{cell}),
                      program_.text(role.streams[operation.stream.index()].name), name(open->meeting),
                      program_.describe(operation));
 }
@@ -237,31 +235,9 @@ std::vector<std::string> Run::who_waits_for_whom() const {
 
 }  // namespace
 
-std::vector<Rendezvous> pair_up(StepProgram const& program, Projection const& projection, Meetings const& meetings) {
-  auto out = std::vector<Rendezvous>{};
-  for (std::size_t c = 0; c < program.communicators.size(); ++c) {
-    auto const communicator = CommunicatorId{c};
-    for (std::size_t i = 0; i < projection.size(); ++i) {
-      auto const group = projection.group(communicator, CellId{i});
-      if (group.front() != CellId{i}) continue;
-      auto const& by_cell = meetings.collectives_of_cell[c];
-      for (std::size_t k = 0; k < by_cell[i].size(); ++k) {
-        auto& meeting = out.emplace_back(Rendezvous{communicator, k, {}});
-        for (auto const member : group) meeting.participants.push_back(by_cell[member.index()][k]);
-      }
-    }
-  }
-  for (auto const& [ends, pair] : meetings.messages)
-    for (std::size_t k = 0; k < pair.sends.size(); ++k) {
-      auto const communicator = std::get<PointToPoint>(*pair.sends[k].part).communicator;
-      out.push_back({communicator, k, {pair.sends[k], pair.receives[k]}});
-    }
-  return out;
-}
-
 std::vector<std::string> find_stuck(StepProgram const& program, Projection const& projection,
-                                    std::vector<Rendezvous> const& rendezvous) {
-  auto run = Run{program, projection, rendezvous};
+                                    std::vector<Meeting> const& meetings) {
+  auto run = Run{program, projection, meetings};
   run.run();
   return run.who_waits_for_whom();
 }

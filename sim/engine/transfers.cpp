@@ -1,0 +1,89 @@
+#include "sim/engine/transfers.hpp"
+
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "sim/engine/alike_resources.hpp"
+
+namespace twinstep::engine {
+
+using namespace program;
+
+namespace {
+
+/// Folds communications, each distinct one once.
+class Folder {
+ public:
+  Folder(StepProgram const& program, Projection const& cells, Machine const& machine)
+      : program_{program}, cells_{cells}, machine_{machine} {}
+
+  /// The index of the meeting's cost in `folded`.
+  std::uint32_t fold(Meeting const& meeting) {
+    auto const rank = cells_.representative(meeting.expected.front());
+    auto const& first = meeting.participants.front();
+    if (!meeting.is_message())
+      return fold(std::get<Collective>(*first.part).kind, payload(program_, *first.part, rank), meeting.communicator,
+                  rank);
+    auto const size = payload(program_, *first.part, cells_.representative(first.cell));
+    return fold_message(size, rank, cells_.representative(meeting.expected.back()));
+  }
+
+  std::vector<collectives::Folded> folded;
+
+ private:
+  std::uint32_t fold(CollectiveKind kind, Bytes size, CommunicatorId communicator, RankId rank) {
+    auto const [entry, is_new] = collectives_.try_emplace({kind, size, communicator, rank}, next());
+    if (is_new) {
+      auto const axes = program_.communicators[communicator.index()].axes;
+      auto const layout = collectives::layout_of(program_.mesh, axes, rank, machine_.topology().gpus_per_node());
+      folded.push_back(collectives::fold(kind, size, layout, machine_.cluster(), machine_.topology()));
+    }
+    return entry->second;
+  }
+  std::uint32_t fold_message(Bytes size, RankId from, RankId to) {
+    auto const [entry, is_new] = messages_.try_emplace({size, from, to}, next());
+    if (is_new) folded.push_back(collectives::fold_message(size, from, to, machine_.cluster(), machine_.topology()));
+    return entry->second;
+  }
+  [[nodiscard]] std::uint32_t next() const { return static_cast<std::uint32_t>(folded.size()); }
+
+  StepProgram const& program_;
+  Projection const& cells_;
+  Machine const& machine_;
+  std::map<std::tuple<CollectiveKind, Bytes, CommunicatorId, RankId>, std::uint32_t> collectives_;
+  std::map<std::tuple<Bytes, RankId, RankId>, std::uint32_t> messages_;
+};
+
+/// How many groups of ranks (or pairs of ranks) do what one of them does here.
+std::int64_t real_groups(Meeting const& meeting, StepProgram const& program, Projection const& cells) {
+  if (meeting.is_message()) return cells.multiplicity(meeting.expected.front());
+  auto ranks = std::int64_t{0};
+  for (auto const cell : meeting.expected) ranks += cells.multiplicity(cell);
+  return ranks / program.mesh.size(program.communicators[meeting.communicator.index()].axes);
+}
+
+}  // namespace
+
+Transfers::Transfers(StepProgram const& program, Projection const& cells, Machine const& machine) {
+  for (std::size_t c = 0; c < cells.size(); ++c)
+    transfer_of_part_.emplace_back(program.roles[cells.role(CellId{c}).index()].parts.size());
+  auto folder = Folder{program, cells, machine};
+  auto meetings = find_meetings(list_communications(program, cells), cells);
+  transfers_.reserve(meetings.size());
+  for (auto& meeting : meetings) {
+    for (auto const& [cell, op, part] : meeting.participants) {
+      auto const* first_part = program.roles[cells.role(cell).index()].parts.data();
+      transfer_of_part_[cell.index()][static_cast<std::size_t>(part - first_part)] =
+          static_cast<std::uint32_t>(transfers_.size());
+    }
+    transfers_.push_back({.folded = folder.fold(meeting),
+                          .groups = real_groups(meeting, program, cells),
+                          .follows_another = !meeting.is_message() && meeting.number > 0});
+    transfers_.back().meeting = std::move(meeting);
+  }
+  folded_ = std::move(folder.folded);
+  merge_alike_resources(folded_, machine.topology());
+}
+
+}  // namespace twinstep::engine

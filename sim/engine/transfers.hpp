@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/collectives/folded.hpp"
+#include "sim/engine/machine.hpp"
+#include "sim/program/meetings.hpp"
+
+namespace twinstep::engine {
+
+/// A meeting on the network: what it costs, and how far it has come.
+struct Transfer {
+  program::Meeting meeting;
+  std::uint32_t folded = 0;      ///< which of the distinct costs
+  std::int64_t groups = 1;       ///< real groups (or pairs) of ranks that it stands for
+  bool follows_another = false;  ///< the transfer before it, on the same communicator group: that must have ended
+
+  // While the step runs.
+  std::uint32_t arrived = 0;
+  std::uint32_t phase = 0;
+  bool has_started = false;
+  bool has_ended = false;
+
+  [[nodiscard]] bool is_complete() const { return arrived == meeting.expected.size(); }
+};
+
+/// All communications of a program, matched and folded before the step runs. Cost: the communications of all cells.
+class Transfers {
+ public:
+  Transfers(program::StepProgram const& program, program::Projection const& cells, Machine const& machine);
+
+  [[nodiscard]] std::size_t size() const { return transfers_.size(); }
+  [[nodiscard]] Transfer& at(std::uint32_t index) { return transfers_[index]; }
+  [[nodiscard]] Transfer const& at(std::uint32_t index) const { return transfers_[index]; }
+  /// The transfers of a communication operation of `cell`, one for each part.
+  [[nodiscard]] std::span<std::uint32_t const> of(program::CellId cell,
+                                                  program::Communication const& communication) const {
+    return std::span{transfer_of_part_[cell.index()]}.subspan(communication.parts.first, communication.parts.count);
+  }
+  [[nodiscard]] collectives::Folded const& folded(Transfer const& transfer) const { return folded_[transfer.folded]; }
+
+ private:
+  std::vector<Transfer> transfers_;
+  std::vector<std::vector<std::uint32_t>> transfer_of_part_;  // by cell, then by part of its role
+  std::vector<collectives::Folded> folded_;                   // each distinct cost once
+};
+
+}  // namespace twinstep::engine
