@@ -68,7 +68,7 @@ Region Computation::place(std::size_t unit, std::size_t slot, Pass pass) {
     case SlotKind::kInputGradient: return new_buffer(unit, slot);
     case SlotKind::kOutputGradient: return gradient_;
     case SlotKind::kParameter: return strategy_.parameter(context_.parameters.behind(unit, tensor));
-    case SlotKind::kParameterGradient: return strategy_.gradient(context_.parameters.behind(unit, tensor));
+    case SlotKind::kParameterGradient: break;  // when a kernel comes to it
     case SlotKind::kSaved: return pass == kBackward ? regions_[unit][slot] : new_buffer(unit, slot);
     case SlotKind::kTemporary: return new_buffer(unit, slot);
     case SlotKind::kData:  // backward finds what forward used; targets come in with the loss
@@ -77,12 +77,12 @@ Region Computation::place(std::size_t unit, std::size_t slot, Pass pass) {
   return {};
 }
 
-/// Finds or makes a place for every tensor that a pass over a unit touches.
+/// Finds or makes a place for every tensor that a pass over a unit touches, gradients of parameters apart.
 void Computation::place(std::size_t unit, Pass pass) {
   auto const& is_used = kind(unit).is_used[pass];
   regions_[unit].resize(is_used.size());
   for (std::size_t slot = 0; slot < is_used.size(); ++slot) {
-    if (!is_used[slot]) continue;
+    if (!is_used[slot] || work(unit).slots[slot].kind == SlotKind::kParameterGradient) continue;
     // A saved tensor that recomputation only reads was kept: forward did not drop it.
     auto const& tensor = work(unit).slots[slot];
     auto const was_kept = pass == kRecompute && tensor.kind == SlotKind::kSaved && !kind(unit).is_written_again[slot];
@@ -96,10 +96,14 @@ OpId Computation::emit(std::size_t unit, Kernel const& kernel, NameId name) {
   accesses_.clear();
   for (auto const& [slot, mode] : kernel.accesses) {
     auto const index = static_cast<std::size_t>(slot);
-    auto const is_added_to = slots[index].kind == SlotKind::kParameterGradient && mode == AccessMode::kWrite &&
-                             strategy_.adds_to_gradients();
+    auto const& tensor = slots[index];
+    // A strategy may make room for a gradient only now, so it is asked no earlier than the first kernel that writes it.
+    auto const is_gradient = tensor.kind == SlotKind::kParameterGradient;
+    auto const region =
+        is_gradient ? strategy_.gradient(context_.parameters.behind(unit, tensor)) : regions_[unit][index];
+    auto const is_added_to = is_gradient && mode == AccessMode::kWrite && strategy_.adds_to_gradients();
     adds = adds || is_added_to;
-    accesses_.push_back({regions_[unit][index], is_added_to ? AccessMode::kReadWrite : mode});
+    accesses_.push_back({region, is_added_to ? AccessMode::kReadWrite : mode});
   }
   auto const* gemm = std::get_if<Gemm>(&kernel.work);
   if (!adds || gemm == nullptr)

@@ -13,8 +13,7 @@ class Ddp : public DataParallel {
  public:
   explicit Ddp(StepContext& context)
       : DataParallel{context},
-        layout_{context.parameters,
-                bucketed(context.parameters, context.plan.precision, context.plan.first_bucket, context.plan.bucket),
+        layout_{context.parameters, bucketed(context.parameters, context.plan.precision, bucket_limits(context.plan)),
                 1},
         parameters_{persistent_buffer(context, "parameters", layout_.total(), context.plan.precision,
                                       MemoryCategory::kParameters)},

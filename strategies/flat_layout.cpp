@@ -20,10 +20,10 @@ FlatLayout::FlatLayout(Parameters const& parameters, std::vector<std::vector<Par
   }
 }
 
-std::vector<std::vector<ParameterId>> bucketed(Parameters const& parameters, DataType gradient_type, Bytes first,
-                                               Bytes cap) {
+std::vector<std::vector<ParameterId>> bucketed(Parameters const& parameters, DataType gradient_type,
+                                               BucketLimits limits) {
   auto buckets = std::vector<std::vector<ParameterId>>{};
-  auto limit = first;
+  auto limit = limits.first;
   auto size = Bytes{};
   auto is_open = false;
   for (auto const id : parameters.ready_order()) {
@@ -33,7 +33,7 @@ std::vector<std::vector<ParameterId>> bucketed(Parameters const& parameters, Dat
     if (size < limit) continue;
     is_open = false;
     size = Bytes{};
-    limit = cap;
+    limit = limits.others;
   }
   return buckets;
 }

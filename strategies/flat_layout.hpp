@@ -5,6 +5,7 @@
 
 #include "sim/base/units.hpp"
 #include "strategies/parameters.hpp"
+#include "strategies/plan/plan.hpp"
 
 namespace twinstep::strategies {
 
@@ -46,7 +47,7 @@ class FlatLayout {
 /// limit, so a tensor larger than the limit makes a larger bucket; the limit is `first` for the first bucket, then
 /// `cap`. Source: PyTorch, torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
 [[nodiscard]] std::vector<std::vector<ParameterId>> bucketed(Parameters const& parameters, DataType gradient_type,
-                                                             Bytes first, Bytes cap);
+                                                             BucketLimits limits);
 
 /// One group for each unit that has parameters, in forward order, tensors in registration order.
 [[nodiscard]] std::vector<std::vector<ParameterId>> by_unit(Parameters const& parameters);

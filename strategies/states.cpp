@@ -1,6 +1,7 @@
 #include "strategies/states.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace twinstep::strategies {
 
@@ -76,13 +77,16 @@ ShardedGradients::ShardedGradients(StepContext& context, FlatLayout const& layou
                                 MemoryCategory::kGradients)},
       reduce_name_{context.program.name("gradient.reduce_scatter")},
       part_name_{context.program.name("gradient_shard.micro_batch")},
-      add_name_{context.program.name("gradient.accumulate")} {}
+      add_name_{context.program.name("gradient.accumulate")},
+      limit_name_{context.program.name("gradient.reduce_scatter.limit")} {}
 
 Region ShardedGradients::shard_of(Group const& group) const {
   return {shards_, layout_.shard_begin(group), layout_.shard(group)};
 }
 
 BufferId ShardedGradients::make_whole(Group const& group, std::string_view name) {
+  if (auto const before_last = std::exchange(latest_[reductions_ % latest_.size()], {}); before_last.exists())
+    context_.role.host(limit_name_, std::span{&before_last, 1});
   auto const buffer = context_.role.buffer({.name = context_.program.name(name),
                                             .elements = group.elements,
                                             .type = context_.plan.precision,
@@ -95,16 +99,21 @@ void ShardedGradients::reduce(Group const& group, BufferId whole, OpId after) {
   auto const sum = shard_of(group);
   if (context_.is_first_micro_step()) {
     reduce_scatter(context_, reduce_name_, context_.role.whole(whole), sum, after);
-    return;
+  } else {
+    auto const part = context_.role.whole(context_.role.buffer({.name = part_name_,
+                                                                .elements = layout_.shard(group),
+                                                                .type = context_.plan.precision,
+                                                                .category = MemoryCategory::kBuckets}));
+    reduce_scatter(context_, reduce_name_, context_.role.whole(whole), part, after);
+    add_to(sum, part);
   }
-  auto const part = context_.role.whole(context_.role.buffer({.name = part_name_,
-                                                              .elements = layout_.shard(group),
-                                                              .type = context_.plan.precision,
-                                                              .category = MemoryCategory::kBuckets}));
-  reduce_scatter(context_, reduce_name_, context_.role.whole(whole), part, after);
+  latest_[reductions_++ % latest_.size()] = context_.role.last_on(context_.communication);
+}
+
+void ShardedGradients::add_to(Region sum, Region part) {
   auto const element = static_cast<std::int32_t>(size_of(context_.plan.precision).count());
   auto const add = Elementwise{.function = Function::kAdd,
-                               .elements = layout_.shard(group),
+                               .elements = sum.elements,
                                .bytes_per_element = 3 * element,
                                .type = context_.plan.precision};
   context_.role.add(context_.communication, add_name_, add, {reads(sum), reads(part), writes(sum)});

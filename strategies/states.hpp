@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -49,7 +50,8 @@ class AdamW {
 void zero_padding(StepContext& context, Group const& group, BufferId buffer, std::int64_t begin);
 
 /// Gradients of which every rank keeps its shard. A group's whole gradients live from their computation to their
-/// reduction; sums over micro-batches are kept in the shards.
+/// reduction; sums over micro-batches are kept in the shards. At most two groups at a time wait to be reduced, as with
+/// DeepSpeed's two buffers: before it begins a third, the host waits for the reduction before the last.
 class ShardedGradients {
  public:
   ShardedGradients(StepContext& context, FlatLayout const& layout);
@@ -63,12 +65,17 @@ class ShardedGradients {
   [[nodiscard]] program::Region shard_of(Group const& group) const;
 
  private:
+  void add_to(program::Region sum, program::Region part);
+
   StepContext& context_;
   FlatLayout const& layout_;
   BufferId shards_;
   NameId reduce_name_;
   NameId part_name_;
   NameId add_name_;
+  NameId limit_name_;
+  std::array<OpId, 2> latest_{};  // reductions that the host has not waited for
+  std::size_t reductions_ = 0;
 };
 
 // Collectives over all ranks, on the communication stream, not before operation `after` (if there is one) has ended.

@@ -13,8 +13,7 @@ class Zero1 : public DataParallel {
  public:
   explicit Zero1(StepContext& context)
       : DataParallel{context},
-        layout_{context.parameters,
-                bucketed(context.parameters, context.plan.precision, context.plan.first_bucket, context.plan.bucket),
+        layout_{context.parameters, bucketed(context.parameters, context.plan.precision, bucket_limits(context.plan)),
                 context.plan.ranks},
         own_shard_{context, layout_},
         parameters_{persistent_buffer(context, "parameters", layout_.total(), context.plan.precision,

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "sim/base/data_type.hpp"
@@ -31,12 +33,11 @@ struct Plan {
   std::int64_t micro_batch = 1;      ///< sequences (samples for an MLP) that a rank computes at a time
   std::int64_t global_batch = 1;     ///< of all ranks, for one optimizer step
   std::int64_t sequence_length = 1;  ///< tokens; 1 for an MLP
-  DataType precision =
-      DataType::kBf16;  ///< of compute, parameters and gradients; below fp32 the optimizer keeps fp32 masters
+  /// Of compute, parameters and gradients; below fp32 the optimizer keeps fp32 masters.
+  DataType precision = DataType::kBf16;
   bool flash_attention = true;
-  Bytes bucket{25 << 20};  ///< a bucket closes when it holds this much (PyTorch DDP's bucket_cap_mb)
-  Bytes first_bucket{
-      1 << 20};  ///< the first one, so that reduction starts early (kDefaultFirstBucketBytes in reducer.hpp)
+  std::optional<Bytes> bucket;        ///< a bucket of gradients closes when it holds this much; see `bucket_limits`
+  std::optional<Bytes> first_bucket;  ///< the first bucket of a step likewise
 
   bool operator==(Plan const&) const = default;
 };
@@ -50,6 +51,21 @@ struct Infeasible {
 /// Micro-batches of one optimizer step on one rank. Requires that the plan divides (see `find_obstacle`).
 [[nodiscard]] constexpr std::int64_t accumulation(Plan const& plan) {
   return plan.global_batch / (plan.micro_batch * plan.ranks);
+}
+
+struct BucketLimits {
+  Bytes first;
+  Bytes others;
+};
+
+/// When buckets close, by the plan or by the defaults of the frameworks. DDP: 25 MiB, and 1 MiB for the first one so
+/// that reduction starts early (PyTorch, torch/csrc/distributed/c10d/reducer.hpp). ZeRO: 5e8 elements (DeepSpeed,
+/// deepspeed/runtime/zero/config.py, reduce_bucket_size).
+[[nodiscard]] constexpr BucketLimits bucket_limits(Plan const& plan) {
+  auto const is_ddp = plan.strategy == StrategyName::kDdp;
+  auto const others = plan.bucket.value_or(is_ddp ? Bytes{25 << 20} : size_of(plan.precision) * 500'000'000);
+  auto const first = plan.first_bucket.value_or(is_ddp ? Bytes{1 << 20} : others);
+  return {std::min(first, others), others};
 }
 
 /// Type of the optimizer's master weights and moments.

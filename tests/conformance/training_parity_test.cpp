@@ -32,10 +32,10 @@ FlatLayout layout_of(Parameters const& parameters, Plan const& plan) {
   switch (plan.strategy) {
     case StrategyName::kNaive: return {parameters, one_by_one(parameters), 1};
     case StrategyName::kDdp:
-      return {parameters, bucketed(parameters, plan.precision, plan.first_bucket, plan.bucket), 1};
+      return {parameters, bucketed(parameters, plan.precision, bucket_limits(plan)), 1};
     case StrategyName::kZero1:
     case StrategyName::kZero2:
-      return {parameters, bucketed(parameters, plan.precision, plan.first_bucket, plan.bucket), plan.ranks};
+      return {parameters, bucketed(parameters, plan.precision, bucket_limits(plan)), plan.ranks};
     case StrategyName::kZero3: return {parameters, by_unit(parameters), plan.ranks};
   }
   return {parameters, {}, 1};

@@ -104,3 +104,54 @@ TEST_CASE("all that a step allocates is given back, and the states of training s
     CHECK(left.count() == persistent.count());
   }
 }
+
+TEST_CASE("ZeRO-3 gathers one unit ahead, and never holds more than three", "[strategies][engine][memory]") {
+  auto const step = simulate(StrategyName::kZero3, kRanks, 100_GBps);
+  // The gather for layer 1 is issued while layer 0 is being written, and runs under its kernels.
+  auto gathers = std::vector<timeline::Span>{};
+  auto layer_0_end = Time{};
+  for (auto const& span : step.spans) {
+    if (span.kind == program::WorkKind::kAllGather) gathers.push_back(span);
+    if (step.text(span.scope) == "layer.0.forward" && program::is_compute(span.kind)) layer_0_end = span.end;
+  }
+  // In order: embedding, layer 0, layer 1, head; then head, layer 1, layer 0, embedding.
+  REQUIRE(gathers.size() == 8);
+  CHECK(step.text(gathers[1].scope) == "embedding.forward");
+  CHECK(step.text(gathers[2].scope) == "layer.0.forward");
+  CHECK(gathers[2].start < layer_0_end);
+
+  // tiny_llama: embedding and head have 101 · 64 (+ 64) parameters, a layer 64·64·2 + 32·64·2 + 96·64·3 + 2·64 =
+  // 30,848.
+  auto const largest = Bytes{2 * 30'848};
+  auto held = Bytes{};
+  auto most = Bytes{};
+  for (auto const& sample : step.memory) {
+    if (sample.category != program::MemoryCategory::kGatheredParameters) continue;
+    held += sample.change;
+    most = std::max(most, held);
+  }
+  CHECK(most > largest);
+  CHECK(most <= largest * 3);
+}
+
+TEST_CASE("ZeRO-2 holds at most two buckets of gradients, however many micro-batches there are",
+          "[strategies][engine][memory]") {
+  // Buckets close at 16 KiB of gradients; tiny_llama's largest tensor (101 · 64 · 2 bytes) may end one.
+  auto const largest = 16_KiB + Bytes{101 * 64 * 2};
+  for (auto const micro_batches : {1, 5}) {
+    auto plan = plan_of(StrategyName::kZero2, kRanks);
+    plan.global_batch *= micro_batches;
+    auto cluster = network(1_GBps);
+    cluster.node.host.launch.value = 1_us;  // a host that takes no time would allocate at the very moment of a release
+    auto const step = engine::run(tests::compiled(tests::tiny_llama(), plan), Machine{cluster});
+    auto held = Bytes{};
+    auto most = Bytes{};
+    for (auto const& sample : step.memory) {
+      if (sample.category != program::MemoryCategory::kBuckets) continue;
+      held += sample.change;
+      most = std::max(most, held);
+    }
+    CHECK(most.count() > (16_KiB).count());
+    CHECK(most.count() <= (largest * 2).count());
+  }
+}

@@ -124,7 +124,7 @@ TEST_CASE("a bucket closes with the tensor that reaches its limit", "[strategies
   }
   auto const model = ModelWork{.kinds = {unit}, .units = {{0, 0}}};
   auto const parameters = Parameters{model};
-  auto const buckets = bucketed(parameters, DataType::kFp32, 1_MiB, 25_MiB);
+  auto const buckets = bucketed(parameters, DataType::kFp32, {1_MiB, 25_MiB});
   auto sizes = std::vector<std::size_t>{};
   for (auto const& bucket : buckets) sizes.push_back(bucket.size());
   CHECK(sizes == std::vector<std::size_t>{3, 3, 1, 1});
