@@ -12,7 +12,7 @@ namespace twinstep::strategies {
 ///
 ///     "training": {"sequence_length": 4096, "micro_batch": 1, "global_batch": 512, "precision": "bf16",
 ///                  "optimizer": "adamw-fused"},
-///     "strategy": {"name": "zero-3", "recompute": "full", "ranks": 32, "bucket": "25 MiB"}
+///     "strategy": {"name": "zero-2", "recompute": "full", "ranks": 32, "bucket": "1 GB"}
 ///
 /// `gpus` is what the cluster has: the number of ranks if the strategy names none. Throws InputError; a plan that
 /// merely does not divide passes (see `find_obstacle`).
