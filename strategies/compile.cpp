@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/check.hpp"
 #include "sim/program/builder.hpp"
 #include "strategies/computation.hpp"
 
@@ -18,7 +19,7 @@ std::unique_ptr<DataParallel> make_strategy(StepContext& context) {
     case StrategyName::kZero2: return make_zero2(context);
     case StrategyName::kZero3: return make_zero3(context);
   }
-  return nullptr;
+  TWINSTEP_UNREACHABLE("every strategy has its file");
 }
 
 /// The derivative of the mean squared error over the global batch.

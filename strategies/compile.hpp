@@ -10,7 +10,7 @@
 namespace twinstep::strategies {
 
 /// What arithmetic forbids about training `model` by `plan`, if anything: batches that do not divide, a sequence longer
-/// than the model's positions, a precision that nothing trains in.
+/// than the model's positions.
 [[nodiscard]] std::optional<Infeasible> find_obstacle(ModelSpec const& model, Plan const& plan);
 
 /// Compiles one optimizer step. The program depends on the model and the plan alone.

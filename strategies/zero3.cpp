@@ -18,7 +18,6 @@ class Zero3 : public DataParallel {
   explicit Zero3(StepContext& context)
       : DataParallel{context},
         layout_{context.parameters, by_unit(context.parameters), context.plan.ranks},
-        own_shard_{context, layout_},
         parameters_{persistent_buffer(context, "parameter_shard", layout_.total() / context.plan.ranks,
                                       context.plan.precision, MemoryCategory::kParameters)},
         gradients_{context, layout_},
@@ -108,7 +107,6 @@ class Zero3 : public DataParallel {
   }
 
   FlatLayout layout_;
-  OwnShard own_shard_;
   BufferId parameters_;
   ShardedGradients gradients_;
   AdamW optimizer_;

@@ -28,7 +28,6 @@ struct Layout {
 
   [[nodiscard]] std::int64_t nodes() const;
   [[nodiscard]] std::int64_t most_ranks_per_node() const;
-  [[nodiscard]] bool is_uniform() const { return runs.size() == 1; }
 };
 
 /// The layout of the group along `axes` that `rank` belongs to. Cost independent of the number of ranks.

@@ -1,8 +1,7 @@
 #pragma once
 
 #include <array>
-#include <string>
-#include <vector>
+#include <cstdint>
 
 #include "sim/base/data_type.hpp"
 #include "sim/hardware/cluster.hpp"
@@ -34,9 +33,6 @@ class KernelModel {
   /// Cost of `work`, a GEMM, an attention or a memory-bound kernel. `elements` is the number that the representative
   /// rank's memory-bound kernel handles; `held_sms` are taken by communication.
   [[nodiscard]] KernelDemand demand(program::Work const& work, std::int64_t elements, std::int64_t held_sms) const;
-
-  /// Whether the GPU has a rate for `type`.
-  [[nodiscard]] bool supports(DataType type) const { return peak_[static_cast<std::size_t>(type)] > 0; }
 
  private:
   [[nodiscard]] Duration compute_at(double flops, double rate, std::int64_t held_sms) const;

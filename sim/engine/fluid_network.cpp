@@ -1,7 +1,6 @@
 #include "sim/engine/fluid_network.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "sim/base/check.hpp"
@@ -52,7 +51,6 @@ std::uint32_t FluidNetwork::start(Time now, Time begins, std::span<Use const> us
   activity.since = std::max(now, begins);
   activity.is_active = true;
   activity.is_disturbed = false;
-  ++active_count_;
   if (auto const limit = find_limit(activity); has_room_for(activity, limit)) {
     set_rate(activity, limit);
     fresh_.push_back(index);
@@ -89,7 +87,6 @@ void FluidNetwork::stop(std::uint32_t index) {
   auto& activity = activities_[index];
   TWINSTEP_CHECK(activity.is_active, "only a running activity stops");
   activity.is_active = false;
-  --active_count_;
   free_.push_back(index);
   for (auto const& use : activity.uses) {
     auto& resource = resources_[use.resource];

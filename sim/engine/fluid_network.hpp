@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "sim/base/units.hpp"
@@ -56,8 +55,6 @@ class FluidNetwork {
     }
   }
 
-  [[nodiscard]] std::size_t active_count() const { return active_count_; }
-
  private:
   struct Activity {
     std::vector<Use> uses;  // bytes relative to `work`
@@ -107,7 +104,6 @@ class FluidNetwork {
   std::vector<std::uint32_t> shared_;     // resources with several users in the component
   std::vector<std::uint32_t> held_;       // activities that one round of filling fixes
   std::uint32_t stamp_ = 0;
-  std::size_t active_count_ = 0;
 };
 
 }  // namespace twinstep::engine

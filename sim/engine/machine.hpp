@@ -1,7 +1,6 @@
 #pragma once
 
-#include <memory>
-#include <string>
+#include <utility>
 
 #include "sim/cost/kernel_cost.hpp"
 #include "sim/hardware/cluster.hpp"

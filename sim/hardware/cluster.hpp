@@ -87,9 +87,6 @@ struct Node {
   Provenance gpus_per_pcie_switch_from;
   Provenance nics_from;
   bool operator==(Node const&) const = default;
-
-  /// The NIC that a GPU uses: GPUs are spread evenly over NICs, in order.
-  [[nodiscard]] std::int64_t nic_of(std::int64_t local_rank) const { return local_rank * nics / gpus; }
 };
 
 enum class FabricKind : std::uint8_t { kInfiniBand, kRoce, kEthernetTcp };

@@ -1,7 +1,6 @@
 #include "sim/program/matching.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/core.h>
 

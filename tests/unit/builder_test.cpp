@@ -2,9 +2,10 @@
 
 #include "sim/program/lifetimes.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/unit/program_fixtures.hpp"
+#include "tests/support/four_ranks.hpp"
 
 using namespace twinstep;
+using namespace twinstep::program;
 using namespace twinstep::tests;
 
 TEST_CASE("a wait holds for the next operation on its stream only", "[program][builder]") {

@@ -18,7 +18,6 @@ TEST_CASE("a whole job on full nodes is one run", "[layout]") {
   CHECK(layout.first_node == 0);
   CHECK(layout.first_gpu == 0);
   CHECK(layout.groups_per_node == 1);
-  CHECK(layout.is_uniform());
 }
 
 TEST_CASE("a job smaller than a node holds part of it", "[layout]") {
@@ -32,7 +31,6 @@ TEST_CASE("the last node of a job may be partly filled", "[layout]") {
   CHECK(layout.runs == Runs{{2, 8}, {1, 4}});
   CHECK(layout.nodes() == 3);
   CHECK(layout.most_ranks_per_node() == 8);
-  CHECK_FALSE(layout.is_uniform());
 }
 
 TEST_CASE("tensor-parallel groups lie side by side in a node", "[layout]") {

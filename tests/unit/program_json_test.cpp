@@ -4,9 +4,10 @@
 #include <iterator>
 
 #include "tests/support/catch.hpp"
-#include "tests/unit/program_fixtures.hpp"
+#include "tests/support/four_ranks.hpp"
 
 using namespace twinstep;
+using namespace twinstep::program;
 using namespace twinstep::tests;
 
 namespace {

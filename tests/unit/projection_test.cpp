@@ -1,9 +1,10 @@
 #include "sim/program/projection.hpp"
 
 #include "tests/support/catch.hpp"
-#include "tests/unit/program_fixtures.hpp"
+#include "tests/support/four_ranks.hpp"
 
 using namespace twinstep;
+using namespace twinstep::program;
 using namespace twinstep::tests;
 
 TEST_CASE("data-parallel replicas are one cell, however many there are", "[program][projection]") {

@@ -1,9 +1,10 @@
 #include "sim/program/races.hpp"
 
 #include "tests/support/catch.hpp"
-#include "tests/unit/program_fixtures.hpp"
+#include "tests/support/four_ranks.hpp"
 
 using namespace twinstep;
+using namespace twinstep::program;
 using namespace twinstep::tests;
 
 namespace {

@@ -2,9 +2,10 @@
 
 #include "sim/base/check.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/unit/program_fixtures.hpp"
+#include "tests/support/four_ranks.hpp"
 
 using namespace twinstep;
+using namespace twinstep::program;
 using namespace twinstep::tests;
 
 TEST_CASE("a value differs between ranks by a stride and a table over their places", "[program]") {

@@ -3,9 +3,10 @@
 #include "sim/base/check.hpp"
 #include "sim/program/checks.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/unit/program_fixtures.hpp"
+#include "tests/support/four_ranks.hpp"
 
 using namespace twinstep;
+using namespace twinstep::program;
 using namespace twinstep::tests;
 
 namespace {

@@ -8,11 +8,9 @@
 /// Small programs that the tests of sim/program and sim/io share.
 namespace twinstep::tests {
 
-using namespace twinstep::program;
-
 /// Buffers of `elements` fp32 numbers in device memory.
-inline Buffer fp32(NameId name, RankValue elements, bool is_persistent = false) {
-  auto buffer = Buffer{};
+inline program::Buffer fp32(NameId name, program::RankValue elements, bool is_persistent = false) {
+  auto buffer = program::Buffer{};
   buffer.name = name;
   buffer.elements = elements;
   buffer.type = DataType::kFp32;
@@ -20,22 +18,22 @@ inline Buffer fp32(NameId name, RankValue elements, bool is_persistent = false) 
   return buffer;
 }
 
-inline Collective fp32_collective(CollectiveKind kind, CommunicatorId communicator, RankValue elements,
-                                  RankValue root = 0) {
-  return {kind, Reduction::kSum, DataType::kFp32, communicator, elements, root};
+inline program::Collective fp32_collective(program::CollectiveKind kind, CommunicatorId communicator,
+                                           program::RankValue elements, program::RankValue root = 0) {
+  return {kind, program::Reduction::kSum, DataType::kFp32, communicator, elements, root};
 }
 
-inline Elementwise fill(RankValue elements) {
-  return {Function::kFill, elements, 4, DataType::kFp32, 0.5};
+inline program::Elementwise fill(program::RankValue elements) {
+  return {program::Function::kFill, elements, 4, DataType::kFp32, 0.5};
 }
 
 /// Four data-parallel ranks that multiply, scatter a gradient and gather the weight:
 ///   op 0 fills the input [2, 3]; op 1 multiplies it by the weight [3, 4]; op 2 fills the gradient (12 numbers);
 ///   op 3 reduces it, 3 numbers for each rank, on the stream "comm"; op 4 gathers 3 numbers of each rank into the
 ///   weight; op 5 is the host, which waits for op 4.
-inline StepProgram four_ranks() {
-  auto builder = ProgramBuilder{Mesh{{{Axis::kData, 4}}}};
-  auto const data = builder.communicator("data", {Axis::kData});
+inline program::StepProgram four_ranks() {
+  auto builder = program::ProgramBuilder{program::Mesh{{{program::Axis::kData, 4}}}};
+  auto const data = builder.communicator("data", {program::Axis::kData});
   auto& role = builder.role("main");
   auto const compute = role.stream("compute");
   auto const comm = role.stream("comm");
@@ -45,15 +43,18 @@ inline StepProgram four_ranks() {
   auto const output = role.buffer(fp32(builder.name("output"), 8));
   auto const gradient = role.buffer(fp32(builder.name("gradient"), 12));
   auto const shard = role.buffer(fp32(builder.name("shard"), 3));
-  role.add(compute, builder.name("load"), fill(6), {writes(role.whole(input))});
-  role.add(compute, builder.name("multiply"), Gemm{2, 4, 3, 1, DataType::kFp32},
-           {reads(role.whole(input)), reads(role.whole(weight)), writes(role.whole(output))});
-  auto const filled = role.add(compute, builder.name("differentiate"), fill(12), {writes(role.whole(gradient))});
+  role.add(compute, builder.name("load"), fill(6), {program::writes(role.whole(input))});
+  role.add(
+      compute, builder.name("multiply"), program::Gemm{2, 4, 3, 1, DataType::kFp32},
+      {program::reads(role.whole(input)), program::reads(role.whole(weight)), program::writes(role.whole(output))});
+  auto const filled =
+      role.add(compute, builder.name("differentiate"), fill(12), {program::writes(role.whole(gradient))});
   role.wait(comm, filled);
-  role.add(comm, builder.name("scatter"), fp32_collective(CollectiveKind::kReduceScatter, data, 12),
+  role.add(comm, builder.name("scatter"), fp32_collective(program::CollectiveKind::kReduceScatter, data, 12),
            role.whole(gradient), role.whole(shard));
-  auto const gathered = role.add(comm, builder.name("gather"), fp32_collective(CollectiveKind::kAllGather, data, 12),
-                                 role.whole(shard), role.whole(weight));
+  auto const gathered =
+      role.add(comm, builder.name("gather"), fp32_collective(program::CollectiveKind::kAllGather, data, 12),
+               role.whole(shard), role.whole(weight));
   role.host(builder.name("synchronise"), std::vector{gathered});
   builder.facts() = {
       .tokens = 8, .model_flops = Flops{192}, .hardware_flops = Flops{256}, .compute_type = DataType::kFp32};
