@@ -13,26 +13,20 @@ class Ddp : public DataParallel {
  public:
   explicit Ddp(StepContext& context)
       : DataParallel{context},
-        layout_{context.parameters, bucketed(context.parameters, context.plan.precision, bucket_limits(context.plan)),
-                1},
-        parameters_{persistent_buffer(context, "parameters", layout_.total(), context.plan.precision,
-                                      MemoryCategory::kParameters)},
-        gradients_{persistent_buffer(context, "gradients", layout_.total(), context.plan.precision,
-                                     MemoryCategory::kGradients)},
+        layout_{bucketed_layout(context, 1)},
+        parameters_{whole_parameters(context, layout_)},
+        gradients_{whole_gradients(context, layout_)},
         optimizer_{context, layout_.total()},
-        reduce_name_{context.program.name("bucket.all_reduce")} {
-    for (auto const& bucket : layout_.groups()) missing_.push_back(bucket.members.size());
-  }
+        reduce_name_{context.program.name("bucket.all_reduce")},
+        owed_{layout_} {}
 
-  Region parameter(ParameterId id) override { return place(parameters_, id); }
-  Region gradient(ParameterId id) override { return place(gradients_, id); }
+  Region parameter(ParameterId id) override { return layout_.place(parameters_, id); }
+  Region gradient(ParameterId id) override { return layout_.place(gradients_, id); }
 
   void gradient_is_ready(ParameterId id, OpId by) override {
     if (!context_.is_last_micro_step()) return;
-    auto const index = layout_.group_of(id);
-    if (--missing_[index] > 0) return;
-    auto const& bucket = layout_.groups()[index];
-    all_reduce(context_, reduce_name_, {gradients_, bucket.begin, bucket.elements}, by);
+    if (auto const* bucket = owed_.complete(id))
+      all_reduce(context_, reduce_name_, layout_.place(gradients_, *bucket), by);
   }
 
   void update() override {
@@ -41,16 +35,12 @@ class Ddp : public DataParallel {
   }
 
  private:
-  [[nodiscard]] Region place(BufferId buffer, ParameterId id) const {
-    return {buffer, layout_.offset(id), context_.parameters.elements(id)};
-  }
-
   FlatLayout layout_;
   BufferId parameters_;
   BufferId gradients_;
   AdamW optimizer_;
   NameId reduce_name_;
-  std::vector<std::size_t> missing_;  // gradients that each bucket waits for
+  OwedGradients owed_;
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace twinstep::strategies {
 
 FlatLayout::FlatLayout(Parameters const& parameters, std::vector<std::vector<ParameterId>> groups, std::int64_t shards)
-    : group_of_(parameters.count()), offset_(parameters.count()), shards_{shards} {
+    : parameters_{&parameters}, group_of_(parameters.count()), offset_(parameters.count()), shards_{shards} {
   groups_.reserve(groups.size());
   for (auto& members : groups) {
     auto group = Group{.members = std::move(members), .begin = total_};

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
+#include "sim/program/operation.hpp"
 #include "strategies/parameters.hpp"
 #include "strategies/plan/plan.hpp"
 
@@ -22,20 +23,36 @@ struct Group {
 /// other in its own flat shard buffer.
 class FlatLayout {
  public:
-  /// Each parameter must be in exactly one group.
+  /// Each parameter must be in exactly one group. `parameters` must outlive the layout.
   FlatLayout(Parameters const& parameters, std::vector<std::vector<ParameterId>> groups, std::int64_t shards);
 
   [[nodiscard]] std::vector<Group> const& groups() const { return groups_; }
   [[nodiscard]] std::size_t group_of(ParameterId id) const { return group_of_[id.index()]; }
   [[nodiscard]] std::int64_t offset(ParameterId id) const { return offset_[id.index()]; }
-  [[nodiscard]] std::int64_t offset_in_group(ParameterId id) const { return offset(id) - groups_[group_of(id)].begin; }
   [[nodiscard]] std::int64_t total() const { return total_; }
   [[nodiscard]] std::int64_t shards() const { return shards_; }
   /// Elements of one shard of `group`, and where it lies in a rank's shard buffer.
   [[nodiscard]] std::int64_t shard(Group const& group) const { return group.elements / shards_; }
   [[nodiscard]] std::int64_t shard_begin(Group const& group) const { return group.begin / shards_; }
 
+  /// The stretch of `id`, or of `group`, in a buffer that holds everything.
+  [[nodiscard]] program::Region place(BufferId buffer, ParameterId id) const {
+    return {buffer, offset(id), parameters_->elements(id)};
+  }
+  [[nodiscard]] program::Region place(BufferId buffer, Group const& group) const {
+    return {buffer, group.begin, group.elements};
+  }
+  /// The stretch of `id` in a buffer that holds its group alone.
+  [[nodiscard]] program::Region place_in_group(BufferId buffer, ParameterId id) const {
+    return {buffer, offset(id) - groups_[group_of(id)].begin, parameters_->elements(id)};
+  }
+  /// The stretch of `group` in a rank's shard buffer.
+  [[nodiscard]] program::Region place_shard(BufferId buffer, Group const& group) const {
+    return {buffer, shard_begin(group), shard(group)};
+  }
+
  private:
+  Parameters const* parameters_;
   std::vector<Group> groups_;
   std::vector<std::size_t> group_of_;
   std::vector<std::int64_t> offset_;

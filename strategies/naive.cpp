@@ -13,14 +13,12 @@ class Naive : public DataParallel {
   explicit Naive(StepContext& context)
       : DataParallel{context},
         layout_{context.parameters, one_by_one(context.parameters), 1},
-        parameters_{persistent_buffer(context, "parameters", layout_.total(), context.plan.precision,
-                                      MemoryCategory::kParameters)},
-        gradients_{persistent_buffer(context, "gradients", layout_.total(), context.plan.precision,
-                                     MemoryCategory::kGradients)},
+        parameters_{whole_parameters(context, layout_)},
+        gradients_{whole_gradients(context, layout_)},
         optimizer_{context, layout_.total()} {}
 
-  Region parameter(ParameterId id) override { return place(parameters_, id); }
-  Region gradient(ParameterId id) override { return place(gradients_, id); }
+  Region parameter(ParameterId id) override { return layout_.place(parameters_, id); }
+  Region gradient(ParameterId id) override { return layout_.place(gradients_, id); }
 
   void update() override {
     auto const backward_end = context_.role.last_on(context_.compute);
@@ -31,10 +29,6 @@ class Naive : public DataParallel {
   }
 
  private:
-  [[nodiscard]] Region place(BufferId buffer, ParameterId id) const {
-    return {buffer, layout_.offset(id), context_.parameters.elements(id)};
-  }
-
   FlatLayout layout_;
   BufferId parameters_;
   BufferId gradients_;

@@ -16,14 +16,39 @@ BufferId persistent_buffer(StepContext& context, std::string_view name, std::int
                               .is_persistent = true});
 }
 
-Region OwnShard::in(BufferId buffer, std::int64_t begin, Group const& group) {
+FlatLayout bucketed_layout(StepContext const& context, std::int64_t shards) {
+  return {context.parameters, bucketed(context.parameters, context.plan.precision, bucket_limits(context.plan)),
+          shards};
+}
+
+BufferId whole_parameters(StepContext& context, FlatLayout const& layout) {
+  return persistent_buffer(context, "parameters", layout.total(), context.plan.precision, MemoryCategory::kParameters);
+}
+
+BufferId whole_gradients(StepContext& context, FlatLayout const& layout) {
+  return persistent_buffer(context, "gradients", layout.total(), context.plan.precision, MemoryCategory::kGradients);
+}
+
+OwedGradients::OwedGradients(FlatLayout const& layout) : layout_{layout} {
+  for (auto const& group : layout.groups()) owed_.push_back(group.members.size());
+}
+
+Group const* OwedGradients::complete(ParameterId id) {
+  auto const index = layout_.group_of(id);
+  auto const& group = layout_.groups()[index];
+  if (--owed_[index] > 0) return nullptr;
+  owed_[index] = group.members.size();
+  return &group;
+}
+
+Region OwnShard::in(BufferId buffer, Group const& group) {
   auto const shard = layout_.shard(group);
   auto known = std::ranges::find(by_shard_, shard, &std::pair<std::int64_t, VariationId>::first);
   if (known == by_shard_.end()) {
     by_shard_.emplace_back(shard, context_.program.variation({.axes = {Axis::kData}, .stride = shard}));
     known = by_shard_.end() - 1;
   }
-  return {buffer, RankValue{begin, known->second}, shard};
+  return {buffer, RankValue{group.begin, known->second}, shard};
 }
 
 AdamW::AdamW(StepContext& context, std::int64_t elements) : context_{context}, name_{context.program.name("adamw")} {
@@ -57,7 +82,10 @@ OpId AdamW::update(std::int64_t begin, Region parameters, Region gradient) {
       {state(master_), reads(gradient), state(first_moment_), state(second_moment_), writes(parameters)});
 }
 
-void zero_padding(StepContext& context, Group const& group, BufferId buffer, std::int64_t begin) {
+namespace {
+
+/// Zeroes the padding of `group` in a buffer that holds it alone; nothing if it has none.
+void zero_padding(StepContext& context, Group const& group, BufferId buffer) {
   auto const padding = group.elements - group.used;
   if (padding == 0) return;
   auto const type = context.role.get(buffer).type;
@@ -67,8 +95,10 @@ void zero_padding(StepContext& context, Group const& group, BufferId buffer, std
                                 .type = type,
                                 .scalar = 0};
   context.role.add(context.compute, context.program.name("zero_padding"), work,
-                   {writes({buffer, begin + group.used, padding})});
+                   {writes({buffer, group.used, padding})});
 }
+
+}  // namespace
 
 ShardedGradients::ShardedGradients(StepContext& context, FlatLayout const& layout)
     : context_{context},
@@ -80,10 +110,6 @@ ShardedGradients::ShardedGradients(StepContext& context, FlatLayout const& layou
       add_name_{context.program.name("gradient.accumulate")},
       limit_name_{context.program.name("gradient.reduce_scatter.limit")} {}
 
-Region ShardedGradients::shard_of(Group const& group) const {
-  return {shards_, layout_.shard_begin(group), layout_.shard(group)};
-}
-
 BufferId ShardedGradients::make_whole(Group const& group, std::string_view name) {
   if (auto const before_last = std::exchange(latest_[reductions_ % latest_.size()], {}); before_last.exists())
     context_.role.host(limit_name_, std::span{&before_last, 1});
@@ -91,7 +117,7 @@ BufferId ShardedGradients::make_whole(Group const& group, std::string_view name)
                                             .elements = group.elements,
                                             .type = context_.plan.precision,
                                             .category = MemoryCategory::kBuckets});
-  zero_padding(context_, group, buffer, 0);
+  zero_padding(context_, group, buffer);
   return buffer;
 }
 

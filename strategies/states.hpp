@@ -15,12 +15,30 @@ namespace twinstep::strategies {
 [[nodiscard]] BufferId persistent_buffer(StepContext& context, std::string_view name, std::int64_t elements,
                                          DataType type, program::MemoryCategory category);
 
-/// The stretch of a flat buffer that belongs to this rank's shard of `group`: begin + rank · shard.
+/// The plan's buckets of gradients, each cut into `shards`.
+[[nodiscard]] FlatLayout bucketed_layout(StepContext const& context, std::int64_t shards);
+
+/// Add the flat buffer of all parameters, or of all gradients, in the plan's precision.
+[[nodiscard]] BufferId whole_parameters(StepContext& context, FlatLayout const& layout);
+[[nodiscard]] BufferId whole_gradients(StepContext& context, FlatLayout const& layout);
+
+/// Counts down the gradients that backward still owes each group.
+class OwedGradients {
+ public:
+  explicit OwedGradients(FlatLayout const& layout);
+  /// The group that the gradient of `id` completes, if it does; its count then begins anew.
+  [[nodiscard]] Group const* complete(ParameterId id);
+
+ private:
+  FlatLayout const& layout_;
+  std::vector<std::size_t> owed_;  // by group
+};
+
+/// The stretch that belongs to this rank's shard of a group in a buffer that holds everything: begin + rank · shard.
 class OwnShard {
  public:
   OwnShard(StepContext& context, FlatLayout const& layout) : context_{context}, layout_{layout} {}
-  /// In a buffer that holds `group` from `begin` on.
-  [[nodiscard]] program::Region in(BufferId buffer, std::int64_t begin, Group const& group);
+  [[nodiscard]] program::Region in(BufferId buffer, Group const& group);
 
  private:
   StepContext& context_;
@@ -46,9 +64,6 @@ class AdamW {
   std::int32_t bytes_per_element_ = 0;
 };
 
-/// Zeroes the padding of `group` in a buffer that holds it from `begin` on; nothing if it has none.
-void zero_padding(StepContext& context, Group const& group, BufferId buffer, std::int64_t begin);
-
 /// Gradients of which every rank keeps its shard. A group's whole gradients live from their computation to their
 /// reduction; sums over micro-batches are kept in the shards. At most two groups at a time wait to be reduced, as with
 /// DeepSpeed's two buffers: before it begins a third, the host waits for the reduction before the last.
@@ -62,7 +77,7 @@ class ShardedGradients {
   void reduce(Group const& group, BufferId whole, OpId after);
 
   [[nodiscard]] program::Region shard() const { return context_.role.whole(shards_); }
-  [[nodiscard]] program::Region shard_of(Group const& group) const;
+  [[nodiscard]] program::Region shard_of(Group const& group) const { return layout_.place_shard(shards_, group); }
 
  private:
   void add_to(program::Region sum, program::Region part);

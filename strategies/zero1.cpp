@@ -13,46 +13,35 @@ class Zero1 : public DataParallel {
  public:
   explicit Zero1(StepContext& context)
       : DataParallel{context},
-        layout_{context.parameters, bucketed(context.parameters, context.plan.precision, bucket_limits(context.plan)),
-                context.plan.ranks},
+        layout_{bucketed_layout(context, context.plan.ranks)},
         own_shard_{context, layout_},
-        parameters_{persistent_buffer(context, "parameters", layout_.total(), context.plan.precision,
-                                      MemoryCategory::kParameters)},
-        gradients_{persistent_buffer(context, "gradients", layout_.total(), context.plan.precision,
-                                     MemoryCategory::kGradients)},
+        parameters_{whole_parameters(context, layout_)},
+        gradients_{whole_gradients(context, layout_)},
         optimizer_{context, layout_.total() / context.plan.ranks},
         reduce_name_{context.program.name("bucket.reduce_scatter")},
-        gather_name_{context.program.name("bucket.all_gather")} {
-    for (auto const& bucket : layout_.groups()) missing_.push_back(bucket.members.size());
-  }
+        gather_name_{context.program.name("bucket.all_gather")},
+        owed_{layout_} {}
 
-  Region parameter(ParameterId id) override { return place(parameters_, id); }
-  Region gradient(ParameterId id) override { return place(gradients_, id); }
+  Region parameter(ParameterId id) override { return layout_.place(parameters_, id); }
+  Region gradient(ParameterId id) override { return layout_.place(gradients_, id); }
 
   void gradient_is_ready(ParameterId id, OpId by) override {
     if (!context_.is_last_micro_step()) return;
-    auto const index = layout_.group_of(id);
-    if (--missing_[index] > 0) return;
-    auto const& bucket = layout_.groups()[index];
-    reduce_scatter(context_, reduce_name_, {gradients_, bucket.begin, bucket.elements},
-                   own_shard_.in(gradients_, bucket.begin, bucket), by);
+    if (auto const* bucket = owed_.complete(id))
+      reduce_scatter(context_, reduce_name_, layout_.place(gradients_, *bucket), own_shard_.in(gradients_, *bucket),
+                     by);
   }
 
   void update() override {
     context_.role.wait(context_.compute, context_.role.last_on(context_.communication));
     for (auto const& bucket : layout_.groups()) {
-      auto const own = own_shard_.in(parameters_, bucket.begin, bucket);
-      auto const updated =
-          optimizer_.update(layout_.shard_begin(bucket), own, own_shard_.in(gradients_, bucket.begin, bucket));
-      all_gather(context_, gather_name_, own, {parameters_, bucket.begin, bucket.elements}, updated);
+      auto const own = own_shard_.in(parameters_, bucket);
+      auto const updated = optimizer_.update(layout_.shard_begin(bucket), own, own_shard_.in(gradients_, bucket));
+      all_gather(context_, gather_name_, own, layout_.place(parameters_, bucket), updated);
     }
   }
 
  private:
-  [[nodiscard]] Region place(BufferId buffer, ParameterId id) const {
-    return {buffer, layout_.offset(id), context_.parameters.elements(id)};
-  }
-
   FlatLayout layout_;
   OwnShard own_shard_;
   BufferId parameters_;
@@ -60,7 +49,7 @@ class Zero1 : public DataParallel {
   AdamW optimizer_;
   NameId reduce_name_;
   NameId gather_name_;
-  std::vector<std::size_t> missing_;  // gradients that each bucket waits for
+  OwedGradients owed_;
 };
 
 }  // namespace

@@ -13,59 +13,46 @@ class Zero2 : public DataParallel {
  public:
   explicit Zero2(StepContext& context)
       : DataParallel{context},
-        layout_{context.parameters, bucketed(context.parameters, context.plan.precision, bucket_limits(context.plan)),
-                context.plan.ranks},
+        layout_{bucketed_layout(context, context.plan.ranks)},
         own_shard_{context, layout_},
-        parameters_{persistent_buffer(context, "parameters", layout_.total(), context.plan.precision,
-                                      MemoryCategory::kParameters)},
+        parameters_{whole_parameters(context, layout_)},
         gradients_{context, layout_},
         optimizer_{context, layout_.total() / context.plan.ranks},
         gather_name_{context.program.name("bucket.all_gather")},
-        open_(layout_.groups().size()) {}
+        owed_{layout_},
+        buckets_(layout_.groups().size()) {}
 
-  Region parameter(ParameterId id) override {
-    return {parameters_, layout_.offset(id), context_.parameters.elements(id)};
-  }
-
+  Region parameter(ParameterId id) override { return layout_.place(parameters_, id); }
   Region gradient(ParameterId id) override {
-    auto& bucket = open_[layout_.group_of(id)];
-    auto const& group = layout_.groups()[layout_.group_of(id)];
-    if (!bucket.buffer.exists()) bucket = {gradients_.make_whole(group, "bucket"), group.members.size()};
-    return {bucket.buffer, layout_.offset_in_group(id), context_.parameters.elements(id)};
+    auto const index = layout_.group_of(id);
+    if (!buckets_[index].exists()) buckets_[index] = gradients_.make_whole(layout_.groups()[index], "bucket");
+    return layout_.place_in_group(buckets_[index], id);
   }
   bool adds_to_gradients() const override { return false; }
 
   void gradient_is_ready(ParameterId id, OpId by) override {
-    auto const index = layout_.group_of(id);
-    auto& bucket = open_[index];
-    if (--bucket.missing > 0) return;
-    gradients_.reduce(layout_.groups()[index], bucket.buffer, by);
-    bucket = {};
+    if (auto const* group = owed_.complete(id))
+      gradients_.reduce(*group, std::exchange(buckets_[layout_.group_of(id)], {}), by);
   }
 
   void update() override {
     context_.role.wait(context_.compute, context_.role.last_on(context_.communication));
     for (auto const& group : layout_.groups()) {
-      auto const own = own_shard_.in(parameters_, group.begin, group);
+      auto const own = own_shard_.in(parameters_, group);
       auto const updated = optimizer_.update(layout_.shard_begin(group), own, gradients_.shard_of(group));
-      all_gather(context_, gather_name_, own, {parameters_, group.begin, group.elements}, updated);
+      all_gather(context_, gather_name_, own, layout_.place(parameters_, group), updated);
     }
   }
 
  private:
-  /// A bucket that backward is filling.
-  struct Bucket {
-    BufferId buffer;
-    std::size_t missing = 0;  // gradients
-  };
-
   FlatLayout layout_;
   OwnShard own_shard_;
   BufferId parameters_;
   ShardedGradients gradients_;
   AdamW optimizer_;
   NameId gather_name_;
-  std::vector<Bucket> open_;  // by group
+  OwedGradients owed_;
+  std::vector<BufferId> buckets_;  // by group: those that backward is filling
 };
 
 }  // namespace

@@ -28,13 +28,12 @@ class Zero3 : public DataParallel {
         gathered_(context.model.units.size()) {}
 
   Region parameter(ParameterId id) override {
-    return {gathered_[context_.parameters.unit_of(id)].buffer, layout_.offset_in_group(id),
-            context_.parameters.elements(id)};
+    return layout_.place_in_group(gathered_[context_.parameters.unit_of(id)].buffer, id);
   }
   Region gradient(ParameterId id) override {
     auto& buffer = gathered_[context_.parameters.unit_of(id)].gradients;
     if (!buffer.exists()) buffer = gradients_.make_whole(group_of(context_.parameters.unit_of(id)), "unit_gradients");
-    return {buffer, layout_.offset_in_group(id), context_.parameters.elements(id)};
+    return layout_.place_in_group(buffer, id);
   }
   bool adds_to_gradients() const override { return false; }
 
@@ -87,7 +86,7 @@ class Zero3 : public DataParallel {
                                               .elements = group.elements,
                                               .type = context_.plan.precision,
                                               .category = MemoryCategory::kGatheredParameters});
-    auto const own = Region{parameters_, layout_.shard_begin(group), layout_.shard(group)};
+    auto const own = layout_.place_shard(parameters_, group);
     gathered_[unit].buffer = buffer;
     gathered_[unit].gathered = all_gather(context_, gather_name_, own, context_.role.whole(buffer), {});
   }
