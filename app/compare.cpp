@@ -6,6 +6,7 @@
 #include "app/output.hpp"
 #include "reports/compare_json.hpp"
 #include "reports/render/compare_text.hpp"
+#include "sim/base/units.hpp"
 #include "sim/io/timeline_json.hpp"
 
 namespace twinstep::app {
@@ -19,14 +20,22 @@ timeline::Timeline read_timeline(std::string const& path) {
   return io::read_timeline(document);
 }
 
+std::string text_of(CompareOptions const& options, timeline::Timeline const& a, timeline::Timeline const& b) try {
+  auto const comparison = reports::compare(a, b);
+  return options.as_json ? reports::compare_json(comparison)
+                         : reports::compare_text(comparison, standard_output_style());
+} catch (BeyondRange const&) {
+  throw InputError{
+      fmt::format("{}, {}: found times or bytes whose sums are beyond 63 bits; compare files that --trace wrote",
+                  one_line(options.a), one_line(options.b))};
+}
+
 }  // namespace
 
 int compare(CompareOptions const& options) {
   auto const a = read_timeline(options.a);
   auto const b = read_timeline(options.b);
-  auto const comparison = reports::compare(a, b);
-  fmt::print("{}", options.as_json ? reports::compare_json(comparison)
-                                   : reports::compare_text(comparison, standard_output_style()));
+  print(text_of(options, a, b));
   return kDone;
 }
 

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <malloc.h>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include <fmt/core.h>
 
 #include "app/commands.hpp"
+#include "app/output.hpp"
 #include "app/version.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/input_error.hpp"
@@ -124,7 +127,7 @@ int run(int argc, char** argv) {
   program.set_version_flag("--version", std::string{kVersion});
   program.require_subcommand(1);
   program.failure_message([&program](CLI::App const*, CLI::Error const& error) {
-    return fmt::format("twinstep: {}; {}\n", error.what(), way_out(program));
+    return fmt::format("twinstep: {}; {}\n", one_line(error.what()), way_out(program));
   });
   add_simulate(program, exit_code);
   add_compare(program, exit_code);
@@ -134,7 +137,10 @@ int run(int argc, char** argv) {
   try {
     program.parse(argc, argv);
   } catch (CLI::ParseError const& error) {
-    return program.exit(error) == 0 ? kDone : kInputWrong;
+    auto out = std::ostringstream{};
+    if (program.exit(error, out, std::cerr) != 0) return kInputWrong;
+    print(out.str());
+    return kDone;
   }
   return exit_code;
 }
@@ -147,10 +153,10 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (InputError const& error) {
-    fmt::print(stderr, "twinstep: {}\n", error.what());
+    complain(error.what());
     return kInputWrong;
   } catch (std::exception const& error) {
-    fmt::print(stderr, "twinstep: this is a bug in twinstep: {}\n", error.what());
+    complain(fmt::format("this is a bug in twinstep: {}", error.what()));
     return kOurBug;
   }
 }

@@ -52,8 +52,8 @@ void refuse_name(io::Node const& value, std::string_view key, std::string_view n
 }  // namespace
 
 std::string Scenario::title() const {
-  return fmt::format("{}, {}, {} rank{} on {} × {} ({})", model_name(model), strategy_title, plan.ranks,
-                     plan.ranks == 1 ? "" : "s", cluster.nodes, cluster.node.name, cluster.name);
+  return one_line(fmt::format("{}, {}, {} rank{} on {} × {} ({})", model_name(model), strategy_title, plan.ranks,
+                              plan.ranks == 1 ? "" : "s", cluster.nodes, cluster.node.name, cluster.name));
 }
 
 std::vector<Scenario> read_scenarios(std::string const& path, std::vector<std::string> const& settings) {

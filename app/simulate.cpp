@@ -38,18 +38,28 @@ std::string hash_of(std::string_view text) {
 }
 
 /// Throws InputError where a trace could not be written, before anything is computed.
-void check_trace_path(std::string const& path) {
+void check_trace_path(std::string const& path, std::string const& scenario) {
+  auto const fail = [&path](std::string_view found, std::string_view way_out) {
+    throw InputError{fmt::format("--trace {}: {}; {}", path.empty() ? "\"\"" : one_line(path), found, way_out)};
+  };
+  auto error = std::error_code{};
   auto const folder = std::filesystem::path{path}.parent_path();
-  if (std::filesystem::is_directory(path))
-    throw InputError{fmt::format("--trace {}: found a directory, expected a file; name a file in it", path)};
-  if (!folder.empty() && !std::filesystem::is_directory(folder))
-    throw InputError{fmt::format("--trace {}: found no directory {}; make it, or name another file", path,
-                                 twinstep::quoted(folder.string()))};
+  if (path.empty()) fail("found an empty name, expected a file", "name one");
+  if (std::filesystem::is_directory(path, error)) fail("found a directory, expected a file", "name a file in it");
+  if (std::filesystem::equivalent(path, scenario, error))
+    fail("found the scenario itself, which the trace would replace", "name another file");
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error))
+    fail(fmt::format("found no directory {}", twinstep::quoted(folder.string())), "make it, or name another file");
 }
 
-/// "run.trace.json" for one scenario, "run.zero-3-recompute.trace.json" for one of several.
+bool is_replaceable(std::string const& path) {
+  auto error = std::error_code{};
+  return !std::filesystem::exists(path, error) || std::filesystem::is_regular_file(path, error);
+}
+
+/// "run.trace.json" for one scenario, "run.zero-3-recompute.trace.json" for one of several. A device has one name.
 std::string trace_path(std::string const& path, Scenario const& scenario, bool is_one_of_several) {
-  if (!is_one_of_several) return path;
+  if (!is_one_of_several || !is_replaceable(path)) return path;
   auto label = std::string{};
   for (auto const c : scenario.strategy_title) {
     auto const is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
@@ -92,39 +102,51 @@ Answer ask_timed(Scenario const& scenario, std::optional<std::string> const& tra
   return {std::move(summary), Seconds{std::chrono::duration<double>(Clock::now() - start).count()}};
 }
 
+/// What leads beyond the simulated clock or the count of bytes is known only here; it concerns the whole scenario.
+Answer ask_placed(std::string const& path, Scenario const& scenario, std::optional<std::string> const& trace) try {
+  return ask_timed(scenario, trace);
+} catch (BeyondRange const& error) {
+  throw InputError{fmt::format("{}: {}: {}", one_line(path), scenario.strategy_title, error.what())};
+}
+
 std::string json_of(Answer const& answer) {
   return std::visit([&](auto const& each) { return reports::summary_json(each, answer.wall); }, answer.summary.answer);
 }
 
-std::string text_of(Answer const& answer, reports::TextStyle const& style) {
-  return std::visit([&](auto const& each) { return reports::summary_text(each, style); }, answer.summary.answer);
+std::string all_json(std::vector<Answer> const& answers) {
+  if (answers.size() == 1) return json_of(answers.front());
+  auto runs = std::string{};
+  for (auto const& answer : answers) runs += (runs.empty() ? "\n" : ",\n") + json_of(answer);
+  return fmt::format("{{\"runs\": [{}]}}\n", runs);
+}
+
+std::string all_text(std::vector<Answer> const& answers) {
+  auto const style = standard_output_style();
+  if (answers.size() == 1)
+    return std::visit([&](auto const& each) { return reports::summary_text(each, style); },
+                      answers.front().summary.answer);
+  auto rows = std::vector<reports::NamedSummary>{};
+  for (auto const& answer : answers) rows.push_back(answer.summary);
+  return reports::scenarios_table(rows, style);
 }
 
 }  // namespace
 
 int simulate(SimulateOptions const& options) {
-  if (options.trace) check_trace_path(*options.trace);
   auto const scenarios = read_scenarios(options.scenario, options.settings);
+  auto traces = std::vector<std::optional<std::string>>{};
+  for (auto const& scenario : scenarios) {
+    traces.push_back(options.trace);
+    if (!options.trace) continue;
+    traces.back() = trace_path(*options.trace, scenario, scenarios.size() > 1);
+    check_trace_path(*traces.back(), options.scenario);
+  }
   for (auto const& warning : scenarios.front().warnings) warn(warning);
 
   auto answers = std::vector<Answer>{};
-  for (auto const& scenario : scenarios) {
-    auto trace = options.trace;
-    if (trace) trace = trace_path(*trace, scenario, scenarios.size() > 1);
-    answers.push_back(ask_timed(scenario, trace));
-  }
-
-  if (answers.size() == 1) {
-    fmt::print("{}", options.as_json ? json_of(answers.front()) : text_of(answers.front(), standard_output_style()));
-  } else if (options.as_json) {
-    fmt::print("{{\"runs\": [");
-    for (std::size_t i = 0; i < answers.size(); ++i) fmt::print("{}\n{}", i == 0 ? "" : ",", json_of(answers[i]));
-    fmt::print("]}}\n");
-  } else {
-    auto rows = std::vector<reports::NamedSummary>{};
-    for (auto& answer : answers) rows.push_back(std::move(answer.summary));
-    fmt::print("{}", reports::scenarios_table(rows, standard_output_style()));
-  }
+  for (std::size_t i = 0; i < scenarios.size(); ++i)
+    answers.push_back(ask_placed(options.scenario, scenarios[i], traces[i]));
+  print(options.as_json ? all_json(answers) : all_text(answers));
   return kDone;
 }
 

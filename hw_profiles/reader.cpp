@@ -14,41 +14,79 @@ using io::Node;
 
 constexpr auto kScenarioSource = "scenario";
 
-// What a number must be; each returns it, or fails at its node.
+// What a number must be; each returns it, or fails at its node. The bounds leave every machine room that is or could be
+// built; between them no product of a few numbers leaves what doubles and the simulated clock hold.
+constexpr double kLargestFactor = 1e9;
+constexpr double kSmallestFraction = 1e-9;
+constexpr double kSlowestRate = 0.125;                    ///< a second: one bit
+constexpr double kFastestRate = 1e24;                     ///< a second
+constexpr Duration kLongestDelay{3'600'000'000'000'000};  ///< an hour
+constexpr std::int64_t kMostNodes = 1'000'000;
+constexpr std::int64_t kMostInNode = 1'024;  ///< GPUs, NICs: some thousand times a thousand routes are found
+
+double no_larger(Node const& node, double value) {
+  if (value > kLargestFactor)
+    node.fail(fmt::format("found {}, expected a number up to {}", value, kLargestFactor), "lower it");
+  return value;
+}
 
 double positive_number(Node const& node) {
   auto const value = node.number();
   if (!(value > 0)) node.fail(fmt::format("found {}, expected a number above zero", value), "raise it");
-  return value;
+  return no_larger(node, value);
 }
 
 double number_from_zero(Node const& node) {
   auto const value = node.number();
   if (value < 0) node.fail(fmt::format("found {}, expected a number of at least zero", value), "raise it");
-  return value;
+  return no_larger(node, value);
 }
 
 double fraction(Node const& node) {
   auto const value = node.number();
   if (!(value > 0 && value <= 1))
     node.fail(fmt::format("found {}, expected a fraction above 0 and up to 1", value), "90 % is written 0.9");
+  if (value < kSmallestFraction)
+    node.fail(fmt::format("found {}, expected a fraction of at least {}", value, kSmallestFraction), "raise it");
   return value;
 }
 
+std::int64_t count_up_to(Node const& node, std::int64_t most) {
+  auto const value = node.integer_from(1);
+  if (value > most) node.fail(fmt::format("found {}, expected a whole number of at most {}", value, most), "lower it");
+  return value;
+}
 std::int64_t count(Node const& node) {
-  return node.integer_from(1);
+  return count_up_to(node, kMostNodes);
+}
+std::int64_t count_in_node(Node const& node) {
+  return count_up_to(node, kMostInNode);
 }
 Bytes size(Node const& node) {
   return node.bytes();
 }
 Duration duration(Node const& node) {
-  return node.duration();
+  auto const delay = node.duration();
+  if (delay > kLongestDelay)
+    node.fail(fmt::format("found {}, expected a delay of at most an hour", twinstep::quoted(node.string())),
+              "lower it");
+  return delay;
+}
+
+/// Rates of both dimensions.
+template <class Rate>
+Rate plausible(Node const& node, Rate rate) {
+  if (rate.count() < kSlowestRate || rate.count() > kFastestRate)
+    node.fail(fmt::format("found {}, expected a rate between one bit and {} a second", twinstep::quoted(node.string()),
+                          kFastestRate),
+              "correct its number or its unit");
+  return rate;
 }
 BytesPerSecond bandwidth(Node const& node) {
-  return node.bandwidth();
+  return plausible(node, node.bandwidth());
 }
 FlopsPerSecond flop_rate(Node const& node) {
-  return node.flop_rate();
+  return plausible(node, node.flop_rate());
 }
 
 /// Reads resolved documents into structs.
@@ -104,8 +142,9 @@ class Reader {
     return !source || resolved_.is_in_profile(*source);
   }
 
-  std::int64_t counted(Node const& parent, std::string_view key, Provenance& from) const {
-    auto number = sourced(parent, key, count);
+  std::int64_t counted(Node const& parent, std::string_view key, Provenance& from,
+                       std::int64_t (*read)(Node const&) = count) const {
+    auto number = sourced(parent, key, read);
     from = {number.basis, std::move(number.source)};
     return number.value;
   }
@@ -193,9 +232,9 @@ hardware::Node Reader::node(Node const& node) const {
                                .pcie = sourced(node, "pcie", bandwidth),
                                .nic = sourced(node, "nic", bandwidth),
                                .host = host(node.at("host"))};
-  result.gpus = counted(node, "gpus", result.gpus_from);
-  result.gpus_per_pcie_switch = counted(node, "gpus_per_pcie_switch", result.gpus_per_pcie_switch_from);
-  result.nics = counted(node, "nics", result.nics_from);
+  result.gpus = counted(node, "gpus", result.gpus_from, count_in_node);
+  result.gpus_per_pcie_switch = counted(node, "gpus_per_pcie_switch", result.gpus_per_pcie_switch_from, count_in_node);
+  result.nics = counted(node, "nics", result.nics_from, count_in_node);
   // One GPU alone needs no link; everything else needs its rate and its cost.
   if (result.intra != hardware::IntraNode::kNone || node.find("gpu_link"))
     result.gpu_link = sourced(node, "gpu_link", bandwidth);
@@ -267,7 +306,7 @@ hardware::Cluster Reader::cluster() const {
   auto cluster = hardware::Cluster{.name = text(document, "name"),
                                    .description = optional_text(document, "description"),
                                    .node = node(document.at("node")),
-                                   .nodes = document.at("nodes").integer_from(1),
+                                   .nodes = count(document.at("nodes")),
                                    .fabric = fabric(document.at("fabric")),
                                    .collectives = collectives(document.at("node").at("collectives")),
                                    .calibration = text(document, "calibration")};

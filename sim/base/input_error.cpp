@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/units.hpp"
+
 namespace twinstep {
 namespace {
 
@@ -27,6 +29,20 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
+
+template <>
+void fail_beyond_range<BytesTag>() {
+  throw BeyondRange{
+      "found more bytes than 63 bits count, expected at most 9.2 EB; use a smaller model or batch, or fewer ranks"};
+}
+
+template <>
+void fail_beyond_range<DurationTag>() {
+  throw BeyondRange{
+      "found a time beyond the simulated clock, expected a step of less than 106 days; use a smaller model or batch, "
+      "or "
+      "a machine with higher rates and shorter latencies"};
+}
 
 std::string_view nearest_name(std::string_view name, std::vector<std::string_view> const& known) {
   constexpr std::size_t kLongestName = 64;
@@ -58,14 +74,27 @@ std::string suggest_name(std::string_view name, std::vector<std::string_view> co
 
 std::string quoted(std::string_view text) {
   constexpr std::size_t kShown = 60;
-  auto out = std::string{"\""};
-  for (auto const c : text.substr(0, kShown)) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  auto shown = text.substr(0, kShown);
+  if (text.size() > kShown)  // cut before a character, not inside one: UTF-8 goes on with bytes 10xxxxxx
+    while (!shown.empty() && (static_cast<unsigned char>(text[shown.size()]) & 0xc0U) == 0x80U) shown.remove_suffix(1);
+  return fmt::format("\"{}{}\"", one_line(shown), text.size() > kShown ? "…" : "");
+}
+
+std::string one_line(std::string_view text) {
+  auto out = std::string{};
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    auto const byte = static_cast<unsigned char>(text[i]);
+    // U+0080 to U+009F are control characters too: C2 80 to C2 9F in UTF-8.
+    auto const is_c1 =
+        byte == 0xc2U && i + 1 < text.size() && (static_cast<unsigned char>(text[i + 1]) & 0xe0U) == 0x80U;
+    if (is_c1)
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));
+    else if (byte < 0x20U || byte == 0x7fU)
+      out += fmt::format("\\x{:02x}", byte);
     else
-      out += c;
+      out += text[i];
   }
-  return out + (text.size() > kShown ? "…\"" : "\"");
+  return out;
 }
 
 }  // namespace twinstep

@@ -24,4 +24,7 @@ class InputError : public std::runtime_error {
 /// `text` in double quotes, control characters escaped, shortened to what fits an error line.
 [[nodiscard]] std::string quoted(std::string_view text);
 
+/// `text` with its control characters escaped: a path in a message, which must not break the line or the terminal.
+[[nodiscard]] std::string one_line(std::string_view text);
+
 }  // namespace twinstep

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cmath>
 #include <compare>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "sim/base/check.hpp"
+#include "sim/base/input_error.hpp"
 
 /// Quantities whose unit is part of their type. Nothing that has a unit is a bare number in a signature.
 ///
@@ -12,7 +15,23 @@
 /// gives the same result. Whole jobs (days, GPU-hours) are `Seconds`, another type. Rates are doubles.
 namespace twinstep {
 
+/// What was asked for leads beyond what an integer quantity counts. Only the numbers of a question lead there (a link
+/// of 1 b/s, a model of 10^20 parameters), so it is the user's to change; who knows the question adds the place.
+class BeyondRange : public InputError {
+ public:
+  using InputError::InputError;
+};
+
+/// Throws BeyondRange: what was asked for is beyond what an integer quantity of this unit counts.
+template <class Tag>
+[[noreturn]] void fail_beyond_range();
+template <>
+[[noreturn]] void fail_beyond_range<struct BytesTag>();
+template <>
+[[noreturn]] void fail_beyond_range<struct DurationTag>();
+
 /// A number with a unit: sums of the same unit, scaling by a plain number, ordering; nothing else.
+/// Integers do not wrap: sums and products that leave the 63 bits throw BeyondRange.
 template <class Tag, class Rep>
 class Quantity {
  public:
@@ -27,18 +46,34 @@ class Quantity {
   constexpr auto operator<=>(Quantity const&) const = default;
 
   constexpr Quantity& operator+=(Quantity other) {
-    value_ += other.value_;
+    if constexpr (std::is_integral_v<Rep>) {
+      if (__builtin_add_overflow(value_, other.value_, &value_)) fail_beyond_range<Tag>();
+    } else {
+      value_ += other.value_;
+    }
     return *this;
   }
   constexpr Quantity& operator-=(Quantity other) {
-    value_ -= other.value_;
+    if constexpr (std::is_integral_v<Rep>) {
+      if (__builtin_sub_overflow(value_, other.value_, &value_)) fail_beyond_range<Tag>();
+    } else {
+      value_ -= other.value_;
+    }
     return *this;
   }
-  friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity{a.value_ + b.value_}; }
-  friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity{a.value_ - b.value_}; }
+  constexpr Quantity& operator*=(Rep factor) {
+    if constexpr (std::is_integral_v<Rep>) {
+      if (__builtin_mul_overflow(value_, factor, &value_)) fail_beyond_range<Tag>();
+    } else {
+      value_ *= factor;
+    }
+    return *this;
+  }
+  friend constexpr Quantity operator+(Quantity a, Quantity b) { return a += b; }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) { return a -= b; }
   friend constexpr Quantity operator-(Quantity a) { return Quantity{-a.value_}; }
-  friend constexpr Quantity operator*(Quantity a, Rep factor) { return Quantity{a.value_ * factor}; }
-  friend constexpr Quantity operator*(Rep factor, Quantity a) { return Quantity{a.value_ * factor}; }
+  friend constexpr Quantity operator*(Quantity a, Rep factor) { return a *= factor; }
+  friend constexpr Quantity operator*(Rep factor, Quantity a) { return a *= factor; }
   friend constexpr Quantity operator/(Quantity a, Rep divisor) { return Quantity{a.value_ / divisor}; }
   /// How many times `b` goes into `a`; truncated for integer quantities.
   friend constexpr Rep operator/(Quantity a, Quantity b) { return a.value_ / b.value_; }
@@ -67,13 +102,22 @@ inline constexpr double kPicosecondsPerSecond = 1e12;
 }
 
 /// Seconds as simulated time, rounded up to the next picosecond; an excess over a whole picosecond that is only the
-/// rounding error of the double (2^-50 of the value) does not count. Requires 0 <= seconds < 106 days.
+/// rounding error of the double (2^-50 of the value) does not count. Requires seconds >= 0; throws BeyondRange from 106
+/// days on.
 [[nodiscard]] inline Duration to_duration(Seconds seconds) {
   auto const picoseconds = seconds.count() * kPicosecondsPerSecond;
-  TWINSTEP_CHECK(picoseconds >= 0 && picoseconds < 9.2e18, "a duration lies outside the simulated clock");
+  TWINSTEP_CHECK(picoseconds >= 0, "a duration is not negative");
+  if (picoseconds >= 9.2e18) fail_beyond_range<DurationTag>();
   auto const whole = static_cast<std::int64_t>(picoseconds);
   auto const excess = picoseconds - static_cast<double>(whole);
   return Duration{excess > picoseconds * 0x1p-50 ? whole + 1 : whole};
+}
+
+/// A count of bytes computed in floating point, rounded up. Requires bytes >= 0; throws BeyondRange from 2^63 on.
+[[nodiscard]] inline Bytes to_bytes(double bytes) {
+  TWINSTEP_CHECK(bytes >= 0, "a size is not negative");
+  if (bytes >= 0x1p63) fail_beyond_range<BytesTag>();
+  return Bytes{static_cast<std::int64_t>(std::ceil(bytes))};
 }
 
 /// Time to move `size` at `rate`, rounded up: a transfer never ends early. Requires rate > 0.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "sim/base/check.hpp"
 #include "sim/collectives/algorithms.hpp"
@@ -198,8 +199,8 @@ Folded fold_direct(FoldRequest const& request) {
       break;
   }
   folded.phases.front().latency += request.cluster.collectives.launch.value;
-  folded.intra = Bytes{static_cast<std::int64_t>(bytes * static_cast<double>(pairs_inside) + 0.5)};
-  folded.inter = Bytes{static_cast<std::int64_t>(bytes * static_cast<double>(pairs - pairs_inside) + 0.5)};
+  folded.intra = to_bytes(std::floor(bytes * static_cast<double>(pairs_inside) + 0.5));
+  folded.inter = to_bytes(std::floor(bytes * static_cast<double>(pairs - pairs_inside) + 0.5));
   return folded;
 }
 

@@ -1,7 +1,6 @@
 #include "sim/collectives/load_sheet.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "sim/base/check.hpp"
 
@@ -50,7 +49,7 @@ std::vector<Load> LoadSheet::loads(double inside_efficiency) const {
       bytes += outside_[i] / outside;
     }
     if (i == topology_->hbm().index()) bytes += memory_;
-    if (bytes > 0) out.push_back({ResourceId{i}, Bytes{static_cast<std::int64_t>(std::ceil(bytes))}});
+    if (bytes > 0) out.push_back({ResourceId{i}, to_bytes(bytes)});
   }
   return out;
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "sim/base/check.hpp"
 #include "sim/collectives/algorithms.hpp"
@@ -168,8 +169,8 @@ Folded fold_ring(FoldRequest const& request) {
   auto const links = work.is_closed ? at.ranks : at.ranks - 1;
   auto const between = at.nodes == 1 ? 0 : (work.is_closed ? at.nodes : at.nodes - 1);
   auto folded = Folded{Algorithm::kRing, {{ring_latency(request, work), sheet.loads()}}, {}, {}};
-  auto const total = Bytes{static_cast<std::int64_t>(work.wire * static_cast<double>(links) + 0.5)};
-  folded.inter = Bytes{static_cast<std::int64_t>(work.wire * static_cast<double>(between) + 0.5)};
+  auto const total = to_bytes(std::floor(work.wire * static_cast<double>(links) + 0.5));
+  folded.inter = to_bytes(std::floor(work.wire * static_cast<double>(between) + 0.5));
   folded.intra = total - folded.inter;
   return folded;
 }

@@ -1,7 +1,6 @@
 #include "sim/cost/kernel_cost.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "sim/base/check.hpp"
 
@@ -43,7 +42,7 @@ Duration KernelModel::compute_at(double flops, double rate, std::int64_t held_sm
 
 KernelDemand KernelModel::demand(Work const& work, std::int64_t elements, std::int64_t held_sms) const {
   auto const inflated = [this](Bytes bytes) {
-    return Bytes{static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes.count()) / memory_))};
+    return to_bytes(static_cast<double>(bytes.count()) / memory_);
   };
   if (auto const* gemm = std::get_if<Gemm>(&work)) {
     auto const k = static_cast<double>(gemm->k);

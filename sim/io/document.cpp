@@ -209,12 +209,12 @@ Value::Member const* find_member(Value::Object const& object, std::string_view k
 }
 
 std::string place_of(Source const& source, std::size_t offset) {
-  if (!source.has_lines) return fmt::format("{}: ", source.name);
+  if (!source.has_lines) return fmt::format("{}: ", one_line(source.name));
   auto const before = std::string_view{source.text}.substr(0, offset);
   auto const line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
   // Bytes 10xxxxxx continue a character of UTF-8.
   auto const starts_character = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; };
-  return fmt::format("{}:{}:{}: ", source.name, 1 + std::ranges::count(before, '\n'),
+  return fmt::format("{}:{}:{}: ", one_line(source.name), 1 + std::ranges::count(before, '\n'),
                      1 + std::ranges::count_if(before.substr(line_start), starts_character));
 }
 

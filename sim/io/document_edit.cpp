@@ -85,7 +85,7 @@ ValuePtr read_value(std::string const& name, std::string_view text) {
 }
 
 Setting read_setting(std::string_view text) {
-  auto setting = Setting{fmt::format("--set {}", text), {}, nullptr};
+  auto setting = Setting{fmt::format("--set {}", one_line(text)), {}, nullptr};
   auto const equals = text.find('=');
   if (equals == std::string_view::npos)
     refuse(setting.name, "found no \"=\", expected path=value", "write it like cluster.nodes=16");

@@ -6,7 +6,6 @@
 #include <iterator>
 #include <limits>
 #include <optional>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -124,10 +123,10 @@ Complaint complain(Source const& source, std::size_t position, std::string_view 
   if (contains(message, "unexpected end of input"))
     return {source.text.size(), fmt::format("found the end of the text, expected {}", expected),
             "the text is cut short, or a bracket is not closed"};
-  auto const way_out = contains(message, "unexpected '}'") || contains(message, "unexpected ']'")
+  auto const way_out = contains(expected, "nothing") ? "remove it, and keep one document in a file"
+                       : contains(message, "unexpected '}'") || contains(message, "unexpected ']'")
                            ? "remove the comma before it, or complete the list"
-                       : contains(expected, "nothing") ? "keep one document in a file"
-                                                       : "add what is missing before it";
+                           : "add what is missing before it";
   return {token.start, fmt::format("found {}, expected {}", quoted(token.text), expected), way_out};
 }
 
@@ -240,13 +239,34 @@ class TreeBuilder {
 };
 
 [[noreturn]] void fail_file(std::string const& path, std::string_view found, std::string_view way_out) {
-  throw InputError{fmt::format("{}: found {}, expected a JSON file; {}", path, found, way_out)};
+  throw InputError{
+      fmt::format("{}: found {}, expected a JSON file; {}", path.empty() ? "\"\"" : one_line(path), found, way_out)};
+}
+
+/// The whole text. Throws InputError beyond a size that no file of ours has: /dev/zero never ends.
+std::string read_all(std::istream& file, std::string const& path) {
+  constexpr auto kLargest = std::size_t{1} << 30;
+  constexpr auto kBlock = std::size_t{1} << 20;
+  auto text = std::string{};
+  while (file) {
+    auto const size = text.size();
+    if (size > kLargest) fail_file(path, "more than 1 GiB of text", "check the path");
+    text.resize(size + kBlock);
+    file.read(text.data() + size, static_cast<std::streamsize>(kBlock));
+    text.resize(size + static_cast<std::size_t>(file.gcount()));
+  }
+  if (file.bad()) fail_file(path, "an unreadable file", "check the disk");
+  return text;
 }
 
 }  // namespace
 
 Node parse(Source source) {
   auto const shared = std::make_shared<Source const>(std::move(source));
+  // The parser takes a zero byte for the end and would not look behind it.
+  if (auto const zero = shared->text.find('\0'); zero != std::string::npos)
+    throw InputError{
+        fmt::format("{}found a zero byte, expected text; save the file as UTF-8 text", place_of(*shared, zero))};
   auto builder = TreeBuilder{shared};
   auto const* const text = shared->text.data();
   auto const first = CountingIterator{text, builder.position()};
@@ -265,10 +285,7 @@ Node parse_file(std::string const& path) {
   errno = 0;
   auto file = std::ifstream{path, std::ios::binary};
   if (!file) fail_file(path, errno == ENOENT ? "no such file" : std::strerror(errno), "check the path");
-  auto text = std::ostringstream{};
-  text << file.rdbuf();
-  if (file.bad()) fail_file(path, "an unreadable file", "check the disk");
-  return parse({path, std::move(text).str()});
+  return parse({path, read_all(file, path)});
 }
 
 Node string_node(std::string text, std::string source_name) {

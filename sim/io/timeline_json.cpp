@@ -60,18 +60,23 @@ Timeline TimelineReader::read(Node const& document) {
   return std::move(timeline_);
 }
 
+/// Names are printed: one that breaks the line or speaks to the terminal is shown with escapes.
+std::string printable(Node const& node) {
+  return one_line(node.string());
+}
+
 NameId TimelineReader::name(Node const& node) {
-  auto const [entry, is_new] = ids_.try_emplace(std::string{node.string()}, timeline_.names.size());
-  if (is_new) timeline_.names.emplace_back(node.string());
+  auto const [entry, is_new] = ids_.try_emplace(printable(node), timeline_.names.size());
+  if (is_new) timeline_.names.push_back(entry->first);
   return entry->second;
 }
 
 void TimelineReader::read_manifest(Node const& node) {
   auto& manifest = timeline_.manifest;
-  manifest.version = node.at("version").string();
+  manifest.version = printable(node.at("version"));
   manifest.clock = node.at("clock").word<Clock>();
-  manifest.scenario = node.at("scenario").string();
-  manifest.calibration = node.at("calibration").string();
+  manifest.scenario = printable(node.at("scenario"));
+  manifest.calibration = printable(node.at("calibration"));
   manifest.program_hash = node.at("program_hash").string();
   manifest.machine_hash = node.at("machine_hash").string();
   manifest.world_size = node.at("world_size").integer_from(1);
@@ -83,16 +88,14 @@ void TimelineReader::read_manifest(Node const& node) {
 }
 
 Track TimelineReader::track(Node const& node) const {
-  auto out = Track{std::string{node.at("role").string()},
-                   RankId{index(node.at("rank"))},
-                   node.at("multiplicity").integer_from(1),
-                   {}};
-  for (auto const& stream : node.at("streams").elements()) out.streams.emplace_back(stream.string());
+  auto out =
+      Track{printable(node.at("role")), RankId{index(node.at("rank"))}, node.at("multiplicity").integer_from(1), {}};
+  for (auto const& stream : node.at("streams").elements()) out.streams.push_back(printable(stream));
   return out;
 }
 
 LinkTraffic TimelineReader::link(Node const& node) const {
-  auto out = LinkTraffic{std::string{node.at("name").string()},
+  auto out = LinkTraffic{printable(node.at("name")),
                          node.at("is_inter_node").boolean(),
                          Bytes{node.at("bytes").integer_from(0)},
                          node.at("links").integer_from(0),

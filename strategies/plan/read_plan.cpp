@@ -1,22 +1,81 @@
 #include "strategies/plan/read_plan.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "strategies/model/read_model.hpp"
 
 namespace twinstep::strategies {
 namespace {
 
+constexpr std::int64_t kMostSequences = std::int64_t{1} << 31;
+constexpr std::int64_t kMostUnits = 125'000;  ///< that a rank runs in a step: seconds and gigabytes to simulate
+constexpr double kMostActivations = 1e15;     ///< numbers that one rank could keep: a thousand times what any GPU holds
+
 DataType read_precision(io::Node const& training) {
+  constexpr auto kTrainable =
+      std::to_array({DataType::kBf16, DataType::kFp16, DataType::kTf32, DataType::kFp32, DataType::kFp64});
   auto const node = training.find("precision");
   if (!node) return DataType::kBf16;
-  auto const precision = node->word<DataType>();
-  if (precision == DataType::kInt8 || precision == DataType::kInt32 || precision == DataType::kFp8)
-    node->fail(fmt::format("parameters and gradients are not held in {}", name_of(precision)),
-               "use bf16, fp16, tf32, fp32 or fp64");
-  return precision;
+  auto known = std::vector<std::string_view>{};
+  for (auto const type : kTrainable) {
+    if (node->string() == name_of(type)) return type;
+    known.push_back(name_of(type));
+  }
+  auto const is_type = find_enum<DataType>(node->string()).has_value();
+  node->fail(fmt::format("found {}{}, expected one of {}", quoted(node->string()),
+                         is_type ? ", in which parameters and gradients are not held" : "", fmt::join(known, ", ")),
+             is_type ? "choose one of them" : suggest_name(node->string(), known));
+}
+
+/// Layers and, in a transformer, embedding and head.
+std::int64_t units_of(Transformer const& model) {
+  return model.layers + 2;
+}
+
+std::int64_t units_of(Mlp const& model) {
+  return model.layers();
+}
+
+/// Widest tensor of a unit, in numbers a token; without flash attention that may be a row of scores for each head.
+double widest(Transformer const& model, Plan const& plan) {
+  auto const width = std::max({model.hidden, model.query_width(), 2 * model.ffn, model.vocabulary});
+  auto const scores = static_cast<double>(model.heads) * static_cast<double>(plan.sequence_length);
+  return std::max(static_cast<double>(width), plan.flash_attention ? 0.0 : scores);
+}
+
+double widest(Mlp const& model, Plan const&) {
+  return static_cast<double>(std::ranges::max(model.widths));
+}
+
+/// What a step would hold and run stays in what counters hold and what can be simulated.
+void check_size(io::Node const& training, ModelSpec const& model, Plan const& plan) {
+  auto const fail = [&](std::string_view key, std::string const& found, std::string_view way_out) {
+    training.find(key).value_or(training).fail(found, way_out);
+  };
+  auto const units = std::visit([](auto const& each) { return units_of(each); }, model);
+  auto const activations = static_cast<double>(plan.micro_batch) * static_cast<double>(plan.sequence_length) *
+                           static_cast<double>(units) *
+                           std::visit([&](auto const& each) { return widest(each, plan); }, model);
+  if (activations > kMostActivations)
+    fail("micro_batch",
+         fmt::format("found a micro-batch with about {:.1g} activations, expected at most {:.0g}", activations,
+                     kMostActivations),
+         "lower micro_batch or sequence_length");
+  if (plan.global_batch > kMostSequences)
+    fail("micro_batch",
+         fmt::format("found {} on each of {} ranks, expected a global batch of at most {}", plan.micro_batch,
+                     plan.ranks, kMostSequences),
+         "lower micro_batch");
+  if (auto const steps = std::max(accumulation(plan), std::int64_t{1}); steps > 1 && steps > kMostUnits / units)
+    fail("global_batch",
+         fmt::format("found {} micro-batches of {} units on each rank, expected at most {} units in all", steps, units,
+                     kMostUnits),
+         "lower global_batch, or raise micro_batch or the ranks");
 }
 
 void read_training(io::Node const& training, ModelSpec const& model, Plan& plan) {
@@ -60,6 +119,7 @@ Plan read_plan(io::Node const& training, io::Node const& strategy, ModelSpec con
   auto plan = Plan{};
   read_strategy(strategy, gpus, plan);
   read_training(training, model, plan);
+  check_size(training, model, plan);
   return plan;
 }
 

@@ -57,10 +57,11 @@ std::vector<std::string> Scratch::files() const {
   return names;
 }
 
-Outcome run_twinstep(std::vector<std::string> const& arguments, std::string const& directory) {
+Outcome run_twinstep(std::vector<std::string> const& arguments, std::string const& directory,
+                     Streams const& elsewhere) {
   auto const streams = Scratch{};
-  auto const out = streams.path("out");
-  auto const err = streams.path("err");
+  auto const out = elsewhere.out.empty() ? streams.path("out") : elsewhere.out;
+  auto const err = elsewhere.err.empty() ? streams.path("err") : elsewhere.err;
   auto const folder = directory.empty() ? std::string{TWINSTEP_SOURCE_FOLDER} : directory;
   auto words = arguments;
   words.insert(words.begin(), "twinstep");
@@ -74,7 +75,7 @@ Outcome run_twinstep(std::vector<std::string> const& arguments, std::string cons
   auto status = 0;
   waitpid(child, &status, 0);
   auto const exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return {exit_code, read_file(out), read_file(err)};
+  return {exit_code, elsewhere.out.empty() ? read_file(out) : "", elsewhere.err.empty() ? read_file(err) : ""};
 }
 
 std::string read_file(std::string const& path) {

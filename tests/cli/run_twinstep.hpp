@@ -33,9 +33,16 @@ class Scratch {
   std::filesystem::path folder_;
 };
 
+/// Files for standard output and standard error; "" for one that `Outcome` shows.
+struct Streams {
+  std::string out;
+  std::string err;
+};
+
 /// Runs twinstep in the folder `directory` (by default the repository's root) with an empty standard input, and waits
 /// for its end.
-[[nodiscard]] Outcome run_twinstep(std::vector<std::string> const& arguments, std::string const& directory = {});
+[[nodiscard]] Outcome run_twinstep(std::vector<std::string> const& arguments, std::string const& directory = {},
+                                   Streams const& elsewhere = {});
 
 [[nodiscard]] std::string read_file(std::string const& path);
 

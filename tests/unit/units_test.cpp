@@ -1,5 +1,8 @@
 #include "sim/base/units.hpp"
 
+#include <cstdint>
+#include <limits>
+#include <string>
 #include <type_traits>
 
 #include "tests/support/catch.hpp"
@@ -45,6 +48,29 @@ TEST_CASE("chunks cover the whole and differ by at most one element", "[base]") 
 }
 
 TEST_CASE("a duration beyond the simulated clock is refused", "[base]") {
-  CHECK_THROWS_AS(to_duration(Seconds{1e7}), InternalError);
+  CHECK_THROWS_AS(to_duration(Seconds{1e7}), BeyondRange);
   CHECK_THROWS_AS(to_duration(Seconds{-1.0}), InternalError);
+}
+
+TEST_CASE("sums and products that leave 63 bits are refused, they do not wrap", "[base]") {
+  auto const longest = Duration{std::numeric_limits<std::int64_t>::max()};
+  CHECK(longest + 0_ps == longest);
+  CHECK_THROWS_AS(longest + 1_ps, BeyondRange);
+  CHECK_THROWS_AS(-1 * longest - 2_ps, BeyondRange);
+  CHECK_THROWS_AS(Bytes{std::int64_t{1} << 32} * (std::int64_t{1} << 31), BeyondRange);
+  CHECK(Bytes{std::int64_t{1} << 32} * (std::int64_t{1} << 30) == Bytes{std::int64_t{1} << 62});
+}
+
+TEST_CASE("bytes computed in floating point round up, and beyond 63 bits are refused", "[base]") {
+  CHECK(to_bytes(0) == 0_B);
+  CHECK(to_bytes(1.25) == 2_B);
+  CHECK_THROWS_AS(to_bytes(0x1p63), BeyondRange);
+  CHECK_THROWS_AS(to_bytes(1e300), BeyondRange);
+}
+
+TEST_CASE("what is quoted in a message is one line of whole characters", "[base]") {
+  CHECK(quoted("a\nb") == "\"a\\x0ab\"");
+  CHECK(quoted("\xc2\x85") == "\"\\x85\"");
+  // 59 letters and half of an é: the é goes.
+  CHECK(quoted(std::string(59, 'x') + "\xc3\xa9") == "\"" + std::string(59, 'x') + "…\"");
 }

@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/cli/run_twinstep.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace twinstep::tests;
+
+namespace {
+
+/// Runs the small scenario with these --set, as `--json`.
+Outcome simulate(std::vector<std::string> const& settings) {
+  auto const folder = Scratch{};
+  folder.write("small.json", small_scenario());
+  auto arguments = std::vector<std::string>{"simulate", "small.json", "--json"};
+  for (auto const& setting : settings) arguments.insert(arguments.end(), {"--set", setting});
+  return run_twinstep(arguments, folder.path(""));
+}
+
+void check_refusal(Outcome const& outcome, std::vector<std::string> const& says) {
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.out.empty());
+  CHECK(std::ranges::count(outcome.err, '\n') == 1);
+  for (auto const& part : says) CHECK_THAT(outcome.err, Catch::Contains(part));
+}
+
+struct Extreme {
+  std::vector<std::string> settings;
+  std::vector<std::string> says;
+};
+
+}  // namespace
+
+TEST_CASE("a step longer than the simulated clock is the question's fault, not the program's", "[cli]") {
+  // One bit a second: the gradients of 30 million parameters alone take 15 years.
+  auto const settings = GENERATE(values<std::vector<std::string>>({
+      {"cluster.node.nic=1 b/s"},
+      {"cluster.node.gpu_link=1 b/s"},
+      {"cluster.fabric.port=1 b/s"},
+      {"cluster.gpu.memory_bandwidth=1 b/s"},
+      {"cluster.gpu.peaks.bf16=1 FLOP/s"},
+      {"cluster.gpu.efficiency.gemm_half_k=1e9", "cluster.gpu.peaks.bf16=1 GFLOP/s"},
+      {"training.sequence_length=2147483648"},
+  }));
+  check_refusal(simulate(settings),
+                {"twinstep: small.json: zero-3: ", "beyond the simulated clock", "106 days", "smaller model or batch"});
+}
+
+TEST_CASE("memory that 63 bits do not count is refused, not wrapped to a negative number", "[cli]") {
+  check_refusal(simulate({"cluster.gpu.context_memory=9000 PB", "cluster.collectives.buffers=9000 PB"}),
+                {"twinstep: small.json: zero-3: ", "more bytes than 63 bits count"});
+}
+
+TEST_CASE("a machine's number that no machine has is refused at its place", "[cli]") {
+  auto const each = GENERATE(values<Extreme>({
+      {{"cluster.node.nic=1e-300 b/s"}, {"/cluster/node/nic: ", "\"1e-300 b/s\"", "correct its number or its unit"}},
+      {{"cluster.node.nic=1e200 TB/s"}, {"/cluster/node/nic: ", "\"1e200 TB/s\""}},
+      {{"cluster.gpu.efficiency.gemm=1e-300"}, {"/efficiency/gemm: ", "found 1e-300", "at least 1e-09"}},
+      {{"cluster.gpu.efficiency.gemm_half_k=1e300"}, {"/gemm_half_k: ", "found 1e+300", "lower it"}},
+      {{"cluster.fabric.levels.0.oversubscription=1e308"}, {"/oversubscription: ", "found 1e+308", "lower it"}},
+      {{"cluster.collectives.channels=9007199254740992"}, {"/channels: ", "at most 1000000", "lower it"}},
+      {{"cluster.node.host.launch=9000000 s"}, {"/host/launch: ", "\"9000000 s\"", "at most an hour"}},
+      {{"cluster.fabric.levels.0.hop_latency=2 h"}, {"/hop_latency: ", "\"2 h\"", "at most an hour"}},
+      {{"cluster.node.gpus=100000"}, {"/cluster/node/gpus: ", "found 100000", "at most 1024"}},
+  }));
+  check_refusal(simulate(each.settings), each.says);
+}
+
+TEST_CASE("training that cannot be simulated in time and memory is refused at its place", "[cli]") {
+  auto const each = GENERATE(values<Extreme>({
+      // 2^31 sequences in micro-batches of 1 on 16 ranks: 134,217,728 micro-batches.
+      {{"training.global_batch=2147483648"},
+       {"/training/global_batch: ", "found 134217728 micro-batches of 4 units", "at most 125000 units",
+        "lower global_batch"}},
+      {{"training.global_batch=null", "training.sequence_length=1", "training.micro_batch=2147483648"},
+       {"/training/micro_batch: ", "expected a global batch of at most 2147483648", "lower micro_batch"}},
+      // 2^31 sequences of 2^31 tokens, each 32,000 logits.
+      {{"training.global_batch=null", "training.micro_batch=2147483648", "training.sequence_length=2147483648"},
+       {"/training/micro_batch: ", "activations", "lower micro_batch or sequence_length"}},
+  }));
+  check_refusal(simulate(each.settings), each.says);
+}
+
+TEST_CASE("the slowest parts that are allowed still give an answer", "[cli]") {
+  auto const outcome = simulate({"cluster.gpu.efficiency.gemm=0.000001", "cluster.node.host.launch=1 s",
+                                 "cluster.node.nic=1 Mb/s", "cluster.fabric.cost.step_latency=1 s"});
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, !Catch::Contains(": -"));  // nothing wrapped below zero
+}
+
+TEST_CASE("only the types that can be trained in are proposed", "[cli]") {
+  auto const outcome = simulate({"training.precision=int9"});
+  check_refusal(outcome, {"found \"int9\", expected one of bf16, fp16, tf32, fp32, fp64; known: bf16"});
+  CHECK_THAT(outcome.err, !Catch::Contains("int8"));
+}
