@@ -9,6 +9,7 @@
 #include "app/output.hpp"
 #include "app/scenario.hpp"
 #include "app/version.hpp"
+#include "app/way_out.hpp"
 #include "hw_profiles/writer.hpp"
 #include "reports/render/scenarios_table.hpp"
 #include "reports/render/summary_text.hpp"
@@ -92,6 +93,7 @@ reports::NamedSummary ask(Scenario const& scenario, std::optional<std::string> c
   timeline.manifest.version = kVersion;
   timeline.manifest.scenario = scenario.title();
   auto summary = reports::summarize(timeline);
+  if (!summary.fits) summary.way_out = find_way_out(scenario);
   if (trace) write_trace(*trace, std::move(timeline), step, scenario);
   return {scenario.strategy_title, std::move(summary)};
 }

@@ -104,8 +104,9 @@ std::string why_it_does_not_fit(Summary const& summary) {
   for (std::size_t i = 0; i < std::min(kShown, categories.size()); ++i)
     parts += fmt::format("{}{} {}", i == 0 ? "" : ", ", name_of(categories[i]),
                          memory_text(summary.peak.held[static_cast<std::size_t>(categories[i])]));
-  return fmt::format("needs {}{}{} ({}), has {}", memory_text(summary.peak.total()),
-                     summary.peak.at.empty() ? "" : " at ", summary.peak.at, parts, memory_text(summary.capacity));
+  return fmt::format("needs {}{}{} ({}), has {}{}{}", memory_text(summary.peak.total()),
+                     summary.peak.at.empty() ? "" : " at ", summary.peak.at, parts, memory_text(summary.capacity),
+                     summary.way_out.empty() ? "" : "; ", summary.way_out);
 }
 
 }  // namespace twinstep::reports

@@ -41,6 +41,7 @@ struct Summary {
   MemoryPeak peak;        ///< of device memory, on the track that holds most
   std::string peak_rank;  ///< which track that is
   Bytes capacity;         ///< of device memory; 0 if unknown
+  std::string way_out;    ///< for a step that does not fit: what would, from whoever tried; may be empty
   Bytes host_peak;        ///< most that one track holds in host memory
   Bytes nvme_peak;
 

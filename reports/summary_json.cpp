@@ -1,5 +1,7 @@
 #include "reports/summary_json.hpp"
 
+#include <optional>
+
 #include "reports/json_writer.hpp"
 
 namespace twinstep::reports {
@@ -92,7 +94,7 @@ std::string summary_json(Summary const& summary, Seconds wall) {
   json.member("scenario", summary.scenario);
   json.member("feasible", true);
   json.member("reason", nullptr);
-  json.member("way_out", nullptr);
+  json.member("way_out", summary.way_out.empty() ? std::optional<std::string>{} : summary.way_out);
   json.member("clock", name_of(summary.clock));
   json.member("world_size", summary.world_size);
   json.member("tokens", summary.tokens);
