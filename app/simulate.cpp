@@ -18,6 +18,7 @@
 #include "sim/engine/virtual_executor.hpp"
 #include "sim/io/program_json.hpp"
 #include "sim/io/timeline_json.hpp"
+#include "sim/program/checks.hpp"
 #include "strategies/compile.hpp"
 
 namespace twinstep::app {
@@ -89,6 +90,7 @@ reports::NamedSummary ask(Scenario const& scenario, std::optional<std::string> c
   if (auto const* obstacle = std::get_if<strategies::Infeasible>(&compiled))
     return {scenario.strategy_title, reports::Infeasible{scenario.title(), obstacle->reason, obstacle->way_out}};
   auto const& step = std::get<program::StepProgram>(compiled);
+  program::check(step);
   auto timeline = engine::run(step, engine::Machine{scenario.cluster});
   timeline.manifest.version = kVersion;
   timeline.manifest.scenario = scenario.title();
