@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <numeric>
 
 #include <fmt/core.h>
 
@@ -11,18 +10,22 @@
 namespace twinstep {
 namespace {
 
-/// Levenshtein distance that ignores case.
+constexpr std::size_t kOtherLetter = 100;  ///< in edit_distance
+constexpr std::size_t kOtherCase = 1;
+
+/// Levenshtein distance in which case hardly counts: it decides between "KB/s" and "Kb/s".
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   auto const lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
   auto row = std::vector<std::size_t>(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j * kOtherLetter;
   for (std::size_t i = 1; i <= a.size(); ++i) {
     auto diagonal = row[0];
-    row[0] = i;
+    row[0] = i * kOtherLetter;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      auto const replaced = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
+      auto const is_other = lower(a[i - 1]) != lower(b[j - 1]);
+      auto const replaced = diagonal + (is_other ? kOtherLetter : a[i - 1] != b[j - 1] ? kOtherCase : 0);
       diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+      row[j] = std::min({replaced, row[j] + kOtherLetter, row[j - 1] + kOtherLetter});
     }
   }
   return row.back();
@@ -48,7 +51,7 @@ std::string_view nearest_name(std::string_view name, std::vector<std::string_vie
   constexpr std::size_t kLongestName = 64;
   if (name.size() > kLongestName) return {};
   auto best = std::string_view{};
-  auto best_distance = name.size() / 3 + 1;
+  auto best_distance = (name.size() / 3 + 1) * kOtherLetter;
   for (auto const candidate : known) {
     if (auto const distance = edit_distance(name, candidate); distance < best_distance) {
       best = candidate;

@@ -74,3 +74,9 @@ TEST_CASE("what is quoted in a message is one line of whole characters", "[base]
   // 59 letters and half of an é: the é goes.
   CHECK(quoted(std::string(59, 'x') + "\xc3\xa9") == "\"" + std::string(59, 'x') + "…\"");
 }
+
+TEST_CASE("of names that differ in case alone, the one with fewer other letters is meant", "[base]") {
+  CHECK(nearest_name("kb/s", {"KB/s", "Kb/s"}) == "Kb/s");
+  CHECK(nearest_name("gb", {"GB", "Gb"}) == "Gb");
+  CHECK(nearest_name("GBPS", {"GB/s", "GBps"}) == "GBps");
+}
