@@ -25,6 +25,13 @@ void check_precision(io::Node const& training, Scenario const& scenario) {
              fmt::format("use one of {}", known));
 }
 
+/// Whether the scenario changes more of a profile than the number of nodes.
+bool is_changed(io::Node const& cluster) {
+  if (!cluster.is(io::Node::Type::kObject) || !cluster.has("profile")) return false;
+  auto const parts = {"gpu", "node", "fabric", "collectives"};
+  return std::ranges::any_of(parts, [&](char const* part) { return cluster.has(part); });
+}
+
 /// The strategy's name and what else the scenario says about it; " (2)" and so on where that was said before.
 std::string strategy_title(strategies::Plan const& plan, io::Node const& strategy,
                            std::vector<Scenario> const& earlier) {
@@ -62,7 +69,9 @@ std::vector<Scenario> read_scenarios(std::string const& path, std::vector<std::s
   document.allow_only({"cluster", "model", "training", "strategy"});
 
   auto common = Scenario{};
-  common.cluster = hw_profiles::read_cluster(document.at("cluster"));
+  auto const cluster = document.at("cluster");
+  common.cluster = hw_profiles::read_cluster(cluster);
+  if (is_changed(cluster)) common.cluster.name += ", changed";
   auto const directory = std::filesystem::path{path}.parent_path().string();
   refuse_name(document.at("model"), "hf_config", "PATH/config.json");
   common.model = strategies::read_model(document.at("model"), directory, common.warnings);

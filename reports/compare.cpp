@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "reports/breakdown.hpp"
 #include "reports/intervals.hpp"
 
 namespace twinstep::reports {
@@ -150,10 +151,30 @@ void Comparer::compare_memory() {
       out_.memory.push_back({static_cast<MemoryCategory>(i), bytes});
 }
 
+std::vector<ShareDifference> compare_shares(Timeline const& a, Timeline const& b) {
+  auto shares = std::vector<ShareDifference>{};
+  auto const add = [&shares](Timeline const& timeline, Duration Pair<Duration>::*side) {
+    if (timeline.tracks.empty()) return;
+    for (auto const& entry : break_down(timeline, slowest_track(timeline))) {
+      auto const name = breakdown_name(entry);
+      auto share = std::ranges::find(shares, name, &ShareDifference::name);
+      if (share == shares.end()) share = shares.insert(shares.end(), {name, {}});
+      share->time.*side += entry.time;
+    }
+  };
+  add(a, &Pair<Duration>::a);
+  add(b, &Pair<Duration>::b);
+  std::ranges::stable_sort(shares, std::greater{}, [](ShareDifference const& share) {
+    return std::max(share.time.difference(), -share.time.difference());
+  });
+  return shares;
+}
+
 }  // namespace
 
 Comparison compare(Timeline const& a, Timeline const& b) {
   auto comparison = Comparer{a, b}.compare();
+  comparison.shares = compare_shares(a, b);
   comparison.manifest_a = a.manifest;
   comparison.manifest_b = b.manifest;
   comparison.step_time = {a.step_time, b.step_time};

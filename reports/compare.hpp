@@ -52,6 +52,12 @@ struct LoneSpan {
   Duration time;
 };
 
+/// Time of the step that goes into one thing: see `break_down`. A faster step shows here what it does not wait for.
+struct ShareDifference {
+  std::string name;  ///< "gemm", "exposed_all_gather"
+  Pair<Duration> time;
+};
+
 struct CategoryDifference {
   program::MemoryCategory category{};
   Pair<Bytes> bytes;
@@ -61,9 +67,10 @@ struct Comparison {
   timeline::Manifest manifest_a;
   timeline::Manifest manifest_b;
   Pair<Duration> step_time;
-  std::vector<KindDifference> kinds;  ///< in the order of the enumeration
-  std::vector<SpanDifference> spans;  ///< the largest difference first; ties in the order of the program
-  std::vector<LoneSpan> only_a;       ///< in the order of the program
+  std::vector<ShareDifference> shares;  ///< of the tracks that end last; they add up to the steps; largest change first
+  std::vector<KindDifference> kinds;    ///< in the order of the enumeration
+  std::vector<SpanDifference> spans;    ///< the largest difference first; ties in the order of the program
+  std::vector<LoneSpan> only_a;         ///< in the order of the program
   std::vector<LoneSpan> only_b;
   std::vector<std::string> roles_only_a;
   std::vector<std::string> roles_only_b;

@@ -74,6 +74,12 @@ std::string compare_json(Comparison const& comparison) {
   json.begin_object();
   write_pair(json, "a_s", "b_s", comparison.step_time);
   json.end_object();
+  write_array(json, "breakdown", comparison.shares, [&](ShareDifference const& row) {
+    json.begin_object();
+    json.member("name", row.name);
+    write_pair(json, "a_s", "b_s", row.time);
+    json.end_object();
+  });
   write_array(json, "kinds", comparison.kinds, [&](KindDifference const& row) {
     json.begin_object();
     json.member("kind", name_of(row.kind));

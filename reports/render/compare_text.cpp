@@ -41,6 +41,14 @@ std::string times(Comparison const& comparison, TextStyle const& style) {
   return "\n" + table.render(style);
 }
 
+std::string shares(Comparison const& comparison, TextStyle const& style) {
+  if (comparison.shares.empty()) return {};
+  auto table = Table{{{"where the step goes", Align::kLeft}, {"a"}, {"b"}, {"b - a"}}};
+  for (auto const& row : comparison.shares)
+    table.add_row({row.name, time_text(row.time.a), time_text(row.time.b), signed_time_text(row.time.difference())});
+  return "\n" + table.render(style);
+}
+
 std::string memory(Comparison const& comparison, TextStyle const& style) {
   if (comparison.memory.empty()) return {};
   auto table = Table{{{"memory at the peak", Align::kLeft}, {"a"}, {"b"}, {"b/a"}}};
@@ -100,8 +108,8 @@ std::string lone(std::string_view letter, std::vector<LoneSpan> const& spans, st
 
 std::string compare_text(Comparison const& comparison, TextStyle const& style) {
   auto const has_roles = has_several_roles(comparison);
-  return side("a", comparison.manifest_a, style) + side("b", comparison.manifest_b, style) + times(comparison, style) +
-         memory(comparison, style) + differences(comparison, has_roles, style) +
+  return side("a", comparison.manifest_a, style) + side("b", comparison.manifest_b, style) + shares(comparison, style) +
+         times(comparison, style) + memory(comparison, style) + differences(comparison, has_roles, style) +
          lone("a", comparison.only_a, comparison.roles_only_a, has_roles, style) +
          lone("b", comparison.only_b, comparison.roles_only_b, has_roles, style);
 }

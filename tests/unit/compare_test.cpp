@@ -26,6 +26,20 @@ TEST_CASE("a ratio to nothing does not exist", "[reports][compare]") {
   CHECK(Pair<Duration>{4_us, 0_us}.ratio().value() == 0);
 }
 
+TEST_CASE("a comparison says what the faster step does not wait for", "[reports][compare]") {
+  // Both reduce for 6 us. In a the kernels end at 8 us and all of it is exposed; in b it runs under the second kernel.
+  auto a = tests::TimelineBuilder{};
+  a.compute(WorkKind::kGemm, "gemm", {0_us, 8_us}).communicate(WorkKind::kAllReduce, "sum", 8_us, 8_us, 14_us);
+  auto b = tests::TimelineBuilder{};
+  b.compute(WorkKind::kGemm, "gemm", {0_us, 8_us}).communicate(WorkKind::kAllReduce, "sum", 2_us, 2_us, 8_us);
+  auto const shares = compare(a.timeline(), b.timeline()).shares;
+  REQUIRE(shares.size() == 2);
+  CHECK(shares[0].name == "exposed_all_reduce");
+  CHECK(shares[0].time == Pair<Duration>{6_us, 0_us});
+  CHECK(shares[1].name == "gemm");
+  CHECK(shares[1].time == Pair<Duration>{8_us, 8_us});
+}
+
 TEST_CASE("busy time is compared by kind of work, from arrival to end", "[reports][compare]") {
   // a: gemms of 3 + 5 us, and an all_reduce that waits 2 and runs 4. b cannot see the wait: it arrives, and ends 7
   // later.
