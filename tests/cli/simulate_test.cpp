@@ -111,9 +111,10 @@ TEST_CASE("a step that does not fit is an answer with its numbers", "[cli][simul
 }
 
 TEST_CASE("a step that does not fit comes with the nearest strategy that does", "[cli][simulate]") {
-  // LLaMA-2-7B: 16 bytes of 6.74e9 parameters are 108 GB; with sharded optimizer states 27 + 2.5 GB and the activations.
-  auto const outcome = run_twinstep(
-      {"simulate", "examples/llama-2-7b-4xh100.json", "--set", R"(strategy={"name": "ddp"})", "--json"});
+  // LLaMA-2-7B: 16 bytes of 6.74e9 parameters are 108 GB; with sharded optimizer states 27 + 2.5 GB and the
+  // activations.
+  auto const outcome =
+      run_twinstep({"simulate", "examples/llama-2-7b-4xh100.json", "--set", R"(strategy={"name": "ddp"})", "--json"});
   auto const answer = io::parse({"simulate --json", outcome.out});
   CHECK_FALSE(answer.at("fits").boolean());
   CHECK(answer.at("way_out").string().starts_with("zero-1 would fit ("));
