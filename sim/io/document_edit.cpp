@@ -97,6 +97,10 @@ Setting read_setting(std::string_view text) {
       refuse(setting.name, "found an empty name in the path, expected names with dots between them",
              "write it like cluster.nodes=16");
     setting.keys.push_back(key);
+    constexpr std::size_t kDeepest = 128;  // as deep as a document nests
+    if (setting.keys.size() > kDeepest)
+      refuse(quoted(setting.name), fmt::format("found more than {} names in the path, expected fewer", kDeepest),
+             "write it like cluster.nodes=16");
     if (dot == std::string_view::npos) break;
     path.remove_prefix(dot + 1);
   }

@@ -96,3 +96,11 @@ TEST_CASE("only the types that can be trained in are proposed", "[cli]") {
   check_refusal(outcome, {"found \"int9\", expected one of bf16, fp16, tf32, fp32, fp64; known: bf16"});
   CHECK_THAT(outcome.err, !Catch::Contains("int8"));
 }
+
+TEST_CASE("a --set with a path of any length is refused in one line", "[cli]") {
+  auto path = std::string{"cluster"};
+  for (auto i = 0; i < 50'000; ++i) path += ".a";
+  auto const outcome = simulate({path + "=1"});
+  check_refusal(outcome, {"\"--set cluster.a.a", "more than 128 names"});
+  CHECK(outcome.err.size() < 250);
+}

@@ -149,7 +149,7 @@ TEST_CASE("text that is not one JSON document is refused with what was found and
         "s.json:1:6: found the end of the text, expected \",\" or \"]\" after the element; "
         "the text is cut short, or a bracket is not closed");
   CHECK(parse_error("{} {}") ==
-        "s.json:1:4: found \"{\", expected nothing after the document; keep one document in a file");
+        "s.json:1:4: found \"{\", expected nothing after the document; remove it, and keep one document in a file");
   CHECK(parse_error("{\"a\": 1,\n}") ==
         "s.json:2:1: found \"}\", expected a key in double quotes; remove the comma before it, or complete the list");
   CHECK(parse_error("[1, ]") ==
