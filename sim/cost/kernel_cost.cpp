@@ -41,9 +41,7 @@ Duration KernelModel::compute_at(double flops, double rate, std::int64_t held_sm
 }
 
 KernelDemand KernelModel::demand(Work const& work, std::int64_t elements, std::int64_t held_sms) const {
-  auto const inflated = [this](Bytes bytes) {
-    return to_bytes(static_cast<double>(bytes.count()) / memory_);
-  };
+  auto const inflated = [this](Bytes bytes) { return to_bytes(static_cast<double>(bytes.count()) / memory_); };
   if (auto const* gemm = std::get_if<Gemm>(&work)) {
     auto const k = static_cast<double>(gemm->k);
     auto const rate = peak_[static_cast<std::size_t>(gemm->type)] * gemm_ * k / (k + gemm_half_k_);

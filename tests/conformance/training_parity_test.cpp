@@ -31,8 +31,7 @@ double noise(std::uint64_t seed, std::uint64_t index) {
 FlatLayout layout_of(Parameters const& parameters, Plan const& plan) {
   switch (plan.strategy) {
     case StrategyName::kNaive: return {parameters, one_by_one(parameters), 1};
-    case StrategyName::kDdp:
-      return {parameters, bucketed(parameters, plan.precision, bucket_limits(plan)), 1};
+    case StrategyName::kDdp: return {parameters, bucketed(parameters, plan.precision, bucket_limits(plan)), 1};
     case StrategyName::kZero1:
     case StrategyName::kZero2:
       return {parameters, bucketed(parameters, plan.precision, bucket_limits(plan)), plan.ranks};
