@@ -111,7 +111,7 @@ class Node {
 
 /// `base` with the value at a dotted path replaced: "cluster.nodes=16". The value is read as JSON, and as a string
 /// if it is not JSON. Missing objects on the way are made; array elements are named by their index; a string on the
-/// way ("cluster": "dgx") becomes {"profile": "dgx"}, which means the same.
+/// way ("cluster": "mine") becomes {"profile": "mine"}, which means the same.
 [[nodiscard]] Node with_setting(Node const& base, std::string_view setting);
 
 /// The object `base` with its member `key` set to `member`, and without it.
