@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string_view>
+
+#include "sim/hardware/tuning.hpp"
+#include "sim/io/document.hpp"
+
+namespace twinstep::hw_profiles {
+
+/// The constants of one version of NCCL, out of the list "versions" of hw_profiles/libraries/nccl-tuning.json.
+///
+/// The list is sorted by version; every entry changes the ones before it, and the first is complete. Taken is the last
+/// entry that is not newer than `version` ("2.27.7"; "" for the newest of all).
+/// Throws InputError for a version that is older than the first entry or is not a version, and for an incomplete list.
+[[nodiscard]] hardware::Tuning read_tuning(io::Node const& versions, std::string_view version);
+
+}  // namespace twinstep::hw_profiles
