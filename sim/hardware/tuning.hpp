@@ -85,6 +85,13 @@ struct GraphSearch {
   bool operator==(GraphSearch const&) const = default;
 };
 
+/// How a version rates the switch's own reductions.
+enum class NvlsModel : std::uint8_t {
+  kOneRatio,           ///< 5/6 of the slower of NVLink and NIC
+  kRatioOfReductions,  ///< the same for all_reduce; the others by their share of remote ranks
+  kEfficiency          ///< an efficiency by architecture, and one head fewer
+};
+
 /// The constants of NCCL's cost model, as one version of NCCL has them (NVIDIA/nccl, src/graph/tuning.cc). They choose
 /// the algorithm; of the cost, only the latencies are taken from here. What a version lacks is zero.
 struct Tuning {
@@ -105,14 +112,16 @@ struct Tuning {
   Duration net_overhead_intel;
   Duration net_overhead_amd;
   Duration net_overhead_other;
-  double lone_rank_ring_ll128_share = 0.92;  ///< of the bus bandwidth, one rank a node; it is 0.92 with more
 
-  bool has_new_nvls_model = false;        ///< since 2.28: efficiency and head count instead of the ratio 5/6
-  bool corrects_nvls_tree = false;        ///< since 2.29: treeCorrectionFactor for NVLSTree too, Blackwell on x86
-  bool has_nvls_gather = false;           ///< since 2.18: AllGather and ReduceScatter by NVLS
-  bool limits_tree_of_all_kinds = false;  ///< up to 2.22
-  bool has_pat = false;                   ///< since 2.23
-  bool has_strict_masks = false;  ///< since 2.24: NCCL_ALGO that leaves nothing is an error; before, a ring runs
+  double ring_ll_share_reducing = 0.5;         ///< of the bus bandwidth: LL on a ring that reduces, or leaves its node,
+  double ring_ll_share_copying = 0.5;          ///< … and on others
+  double lone_rank_ring_ll128_share = 0;       ///< LL128 on a ring with one rank a node; it is 0.92 with more
+  bool lone_rank_has_tree_latency = false;     ///< a network step of one rank a node takes the tree's time
+  bool ring_crosses_every_node_twice = false;  ///< 2N steps of an all_reduce count as the network's, not 2(N - 1)
+  NvlsModel nvls_model{};
+  bool corrects_nvls_tree = false;  ///< tree_correction holds for NVLSTree too, on Blackwell beside x86
+  bool has_pat = false;
+  bool has_strict_masks = false;  ///< variables that leave nothing are an error; before, a ring ran
 
   GraphSearch search;
 
@@ -131,6 +140,10 @@ struct EnumNames<hardware::Algorithm> {
 template <>
 struct EnumNames<hardware::Protocol> {
   static constexpr std::array<std::string_view, 3> values{"ll", "ll128", "simple"};
+};
+template <>
+struct EnumNames<hardware::NvlsModel> {
+  static constexpr std::array<std::string_view, 3> values{"one-ratio", "ratio-of-reductions", "efficiency"};
 };
 template <>
 struct EnumNames<hardware::Architecture> {
