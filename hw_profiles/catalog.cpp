@@ -11,10 +11,11 @@ namespace twinstep::hw_profiles {
 namespace {
 
 /// Clusters first: they are what users ask for.
-constexpr auto kKinds = std::to_array({Kind::kCluster, Kind::kNode, Kind::kGpu, Kind::kFabric});
+constexpr auto kKinds = std::to_array(
+    {Kind::kCluster, Kind::kNode, Kind::kGpu, Kind::kFabric, Kind::kLink, Kind::kTransport, Kind::kLibrary});
 
 std::string folder(Kind kind) {
-  return fmt::format("{}s", name_of(kind));
+  return kind == Kind::kLibrary ? "libraries" : fmt::format("{}s", name_of(kind));
 }
 
 std::optional<std::string_view> find_file(std::string_view folder, std::string_view name) {
@@ -71,6 +72,19 @@ std::string_view schema_text(Kind kind) {
   auto const text = find_file("schema", name_of(kind));
   TWINSTEP_CHECK(text.has_value(), "every kind of profile ships its schema");
   return *text;
+}
+
+std::string_view tuning_text(io::Node const& name) {
+  if (auto const text = find_file("tuning", name.string())) return *text;
+  auto known = std::vector<std::string_view>{"none"};
+  for (auto const& file : embedded_files())
+    if (file.folder == "tuning") known.push_back(file.name);
+  name.fail(fmt::format("found {}, expected the name of a table of tuning constants", quoted(name.string())),
+            suggest_name(name.string(), known));
+}
+
+std::string tuning_file(std::string_view name) {
+  return fmt::format("hw_profiles/tuning/{}.json", name);
 }
 
 std::string profile_file(Kind kind, std::string_view name) {

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "sim/base/enum_names.hpp"
+#include "sim/io/document.hpp"
 
 /// The profiles that ship with the program, by kind and name.
 namespace twinstep::hw_profiles {
 
-enum class Kind : std::uint8_t { kGpu, kNode, kFabric, kCluster };
+enum class Kind : std::uint8_t { kGpu, kLink, kNode, kTransport, kFabric, kLibrary, kCluster };
 
 /// The text of a shipped profile, or nothing.
 [[nodiscard]] std::optional<std::string_view> find_profile(Kind kind, std::string_view name);
@@ -37,6 +38,11 @@ struct ProfileSummary {
 /// The JSON Schema that profiles of a kind keep.
 [[nodiscard]] std::string_view schema_text(Kind kind);
 
+/// The tables of a library's tuner, by name; and what they are called in messages. Throws InputError at `name` if there
+/// is none.
+[[nodiscard]] std::string_view tuning_text(io::Node const& name);
+[[nodiscard]] std::string tuning_file(std::string_view name);
+
 /// "hw_profiles/gpus/h100-sxm5-80.json": what a shipped profile is called in messages.
 [[nodiscard]] std::string profile_file(Kind kind, std::string_view name);
 
@@ -45,6 +51,7 @@ struct ProfileSummary {
 namespace twinstep {
 template <>
 struct EnumNames<hw_profiles::Kind> {
-  static constexpr std::array<std::string_view, 4> values{"gpu", "node", "fabric", "cluster"};
+  static constexpr std::array<std::string_view, 7> values{"gpu",    "link",    "node",   "transport",
+                                                          "fabric", "library", "cluster"};
 };
 }  // namespace twinstep

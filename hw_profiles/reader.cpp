@@ -2,97 +2,19 @@
 
 #include <fmt/format.h>
 
+#include "hw_profiles/collective_reader.hpp"
+#include "hw_profiles/numbers.hpp"
 #include "hw_profiles/resolve.hpp"
 
 namespace twinstep::hw_profiles {
 namespace {
 
-using hardware::Basis;
-using hardware::Provenance;
-using hardware::Sourced;
 using io::Node;
 
-constexpr auto kScenarioSource = "scenario";
-
-// What a number must be; each returns it, or fails at its node. The bounds leave every machine room that is or could be
-// built; between them no product of a few numbers leaves what doubles and the simulated clock hold.
-constexpr double kLargestFactor = 1e9;
-constexpr double kSmallestFraction = 1e-9;
-constexpr double kSlowestRate = 0.125;                    ///< a second: one bit
-constexpr double kFastestRate = 1e24;                     ///< a second
-constexpr Duration kLongestDelay{3'600'000'000'000'000};  ///< an hour
-constexpr std::int64_t kMostNodes = 1'000'000;
-constexpr std::int64_t kMostInNode = 1'024;  ///< GPUs, NICs: some thousand times a thousand routes are found
-
-double no_larger(Node const& node, double value) {
-  if (value > kLargestFactor)
-    node.fail(fmt::format("found {}, expected a number up to {}", value, kLargestFactor), "lower it");
-  return value;
-}
-
-double positive_number(Node const& node) {
-  auto const value = node.number();
-  if (!(value > 0)) node.fail(fmt::format("found {}, expected a number above zero", value), "raise it");
-  return no_larger(node, value);
-}
-
-double number_from_zero(Node const& node) {
-  auto const value = node.number();
-  if (value < 0) node.fail(fmt::format("found {}, expected a number of at least zero", value), "raise it");
-  return no_larger(node, value);
-}
-
-double fraction(Node const& node) {
-  auto const value = node.number();
-  if (!(value > 0 && value <= 1))
-    node.fail(fmt::format("found {}, expected a fraction above 0 and up to 1", value), "90 % is written 0.9");
-  if (value < kSmallestFraction)
-    node.fail(fmt::format("found {}, expected a fraction of at least {}", value, kSmallestFraction), "raise it");
-  return value;
-}
-
-std::int64_t count_up_to(Node const& node, std::int64_t most) {
-  auto const value = node.integer_from(1);
-  if (value > most) node.fail(fmt::format("found {}, expected a whole number of at most {}", value, most), "lower it");
-  return value;
-}
-std::int64_t count(Node const& node) {
-  return count_up_to(node, kMostNodes);
-}
-std::int64_t count_in_node(Node const& node) {
-  return count_up_to(node, kMostInNode);
-}
-Bytes size(Node const& node) {
-  return node.bytes();
-}
-Duration duration(Node const& node) {
-  auto const delay = node.duration();
-  if (delay > kLongestDelay)
-    node.fail(fmt::format("found {}, expected a delay of at most an hour", twinstep::quoted(node.string())),
-              "lower it");
-  return delay;
-}
-
-/// Rates of both dimensions.
-template <class Rate>
-Rate plausible(Node const& node, Rate rate) {
-  if (rate.count() < kSlowestRate || rate.count() > kFastestRate)
-    node.fail(fmt::format("found {}, expected a rate between one bit and {} a second", twinstep::quoted(node.string()),
-                          kFastestRate),
-              "correct its number or its unit");
-  return rate;
-}
-BytesPerSecond bandwidth(Node const& node) {
-  return plausible(node, node.bandwidth());
-}
-FlopsPerSecond flop_rate(Node const& node) {
-  return plausible(node, node.flop_rate());
-}
-
 /// Reads resolved documents into structs.
-class Reader {
+class Reader : public NumberReader {
  public:
-  explicit Reader(Resolved const& resolved) : resolved_{resolved} {}
+  using NumberReader::NumberReader;
 
   hardware::Cluster cluster() const;
   hardware::Gpu gpu(Node const& node) const;
@@ -101,65 +23,9 @@ class Reader {
 
  private:
   hardware::KernelEfficiency kernel_efficiency(Node const& node) const;
-  hardware::LinkCost link_cost(Node const& node) const;
   hardware::Host host(Node const& node) const;
   hardware::FabricLevel level(Node const& node) const;
-  hardware::CollectiveCost collectives(Node const& node) const;
-
-  /// Reads a number and why to believe it.
-  template <class Read>
-  auto sourced(Node const& parent, std::string_view key, Read read) const {
-    auto result = Sourced<decltype(read(parent))>{};
-    auto const node = parent.at(key);
-    if (node.is(Node::Type::kObject)) {
-      node.allow_only({"value", "basis", "source"});
-      auto const value = node.at("value");
-      result.value = read(value);
-      if (is_change(node, value)) {
-        result.basis = Basis::kScenario;
-        result.source = kScenarioSource;
-      } else {
-        result.basis = node.at("basis").word<Basis>();
-        result.source = node.at("source").string();
-        if (result.source.empty())
-          node.at("source").fail("found an empty source, expected where the number comes from", "name the page or run");
-      }
-      return result;
-    }
-    result.value = read(node);
-    if (resolved_.is_in_profile(node))
-      node.fail("found a number without its source, expected {\"value\": …, \"basis\": …, \"source\": …}",
-                "say where it comes from");
-    result.basis = Basis::kScenario;
-    result.source = kScenarioSource;
-    return result;
-  }
-
-  /// Whether a scenario set only the value, so that basis and source are still those of the old one, or none.
-  bool is_change(Node const& number, Node const& value) const {
-    if (resolved_.is_in_profile(value)) return false;
-    auto const source = number.find("source");
-    return !source || resolved_.is_in_profile(*source);
-  }
-
-  std::int64_t counted(Node const& parent, std::string_view key, Provenance& from,
-                       std::int64_t (*read)(Node const&) = count) const {
-    auto number = sourced(parent, key, read);
-    from = {number.basis, std::move(number.source)};
-    return number.value;
-  }
-
-  Resolved const& resolved_;
 };
-
-std::string text(Node const& parent, std::string_view key) {
-  return std::string{parent.at(key).string()};
-}
-
-std::string optional_text(Node const& parent, std::string_view key) {
-  auto const node = parent.find(key);
-  return node ? std::string{node->string()} : std::string{};
-}
 
 hardware::KernelEfficiency Reader::kernel_efficiency(Node const& node) const {
   node.allow_only({"gemm", "gemm_half_k", "attention_forward", "attention_backward", "memory"});
@@ -171,8 +37,8 @@ hardware::KernelEfficiency Reader::kernel_efficiency(Node const& node) const {
 }
 
 hardware::Gpu Reader::gpu(Node const& node) const {
-  node.allow_only({"name", "description", "memory_capacity", "memory_bandwidth", "peaks", "sm_count", "efficiency",
-                   "kernel_start", "context_memory"});
+  node.allow_only({"name", "description", "memory_capacity", "memory_bandwidth", "peaks", "sm_count",
+                   "compute_capability", "link_class", "link", "pcie", "efficiency", "kernel_start", "context_memory"});
   auto gpu = hardware::Gpu{.name = text(node, "name"),
                            .description = optional_text(node, "description"),
                            .memory_capacity = sourced(node, "memory_capacity", size),
@@ -181,6 +47,12 @@ hardware::Gpu Reader::gpu(Node const& node) const {
                            .efficiency = kernel_efficiency(node.at("efficiency")),
                            .kernel_start = sourced(node, "kernel_start", duration),
                            .context_memory = sourced(node, "context_memory", size)};
+  if (node.find("compute_capability")) gpu.compute_capability = sourced(node, "compute_capability", count_from_zero);
+  if (node.find("link_class")) {
+    gpu.link_class = text(node, "link_class");
+    gpu.link = sourced(node, "link", bandwidth);
+  }
+  if (node.find("pcie")) gpu.pcie = sourced(node, "pcie", bandwidth);
   auto const peaks = node.at("peaks");
   for (auto const& [name, peak] : peaks.members()) {
     auto const type = find_enum<DataType>(name);
@@ -193,14 +65,10 @@ hardware::Gpu Reader::gpu(Node const& node) const {
   return gpu;
 }
 
-hardware::LinkCost Reader::link_cost(Node const& node) const {
-  node.allow_only({"step_latency", "efficiency"});
-  return {.step_latency = sourced(node, "step_latency", duration), .efficiency = sourced(node, "efficiency", fraction)};
-}
-
 hardware::Host Reader::host(Node const& node) const {
-  node.allow_only({"launch", "communication_launch", "memory_bandwidth", "memory_capacity"});
-  return {.launch = sourced(node, "launch", duration),
+  node.allow_only({"cpu", "launch", "communication_launch", "memory_bandwidth", "memory_capacity"});
+  return {.cpu = node.find("cpu") ? node.at("cpu").word<hardware::CpuVendor>() : hardware::CpuVendor::kIntel,
+          .launch = sourced(node, "launch", duration),
           .communication_launch = sourced(node, "communication_launch", duration),
           .memory_bandwidth = sourced(node, "memory_bandwidth", bandwidth),
           .memory_capacity = sourced(node, "memory_capacity", size)};
@@ -223,8 +91,8 @@ void check_counts(Node const& document, hardware::Node const& node) {
 }
 
 hardware::Node Reader::node(Node const& node) const {
-  node.allow_only({"name", "description", "gpu", "gpus", "intra", "gpu_link", "intra_cost", "pcie",
-                   "gpus_per_pcie_switch", "nics", "nic", "host", "collectives"});
+  node.allow_only({"name", "description", "gpu", "gpus", "intra", "gpu_link", "link", "pcie", "gpus_per_pcie_switch",
+                   "gpus_per_host", "nics", "nic", "host"});
   auto result = hardware::Node{.name = text(node, "name"),
                                .description = optional_text(node, "description"),
                                .gpu = gpu(node.at("gpu")),
@@ -235,11 +103,14 @@ hardware::Node Reader::node(Node const& node) const {
   result.gpus = counted(node, "gpus", result.gpus_from, count_in_node);
   result.gpus_per_pcie_switch = counted(node, "gpus_per_pcie_switch", result.gpus_per_pcie_switch_from, count_in_node);
   result.nics = counted(node, "nics", result.nics_from, count_in_node);
+  if (node.find("gpus_per_host")) {
+    auto from = hardware::Provenance{};
+    result.gpus_per_host = counted(node, "gpus_per_host", from, count_in_node);
+  }
   // One GPU alone needs no link; everything else needs its rate and its cost.
   if (result.intra != hardware::IntraNode::kNone || node.find("gpu_link"))
     result.gpu_link = sourced(node, "gpu_link", bandwidth);
-  if (result.intra != hardware::IntraNode::kNone || node.find("intra_cost"))
-    result.intra_cost = link_cost(node.at("intra_cost"));
+  if (result.intra != hardware::IntraNode::kNone || node.find("link")) result.link = read_link(*this, node.at("link"));
   check_counts(node, result);
   return result;
 }
@@ -254,15 +125,12 @@ hardware::FabricLevel Reader::level(Node const& node) const {
 }
 
 hardware::Fabric Reader::fabric(Node const& node) const {
-  node.allow_only({"name", "description", "kind", "is_rail_optimised", "has_gpu_direct", "port", "ports_per_node",
-                   "levels", "cost"});
+  node.allow_only({"name", "description", "transport", "is_rail_optimised", "port", "ports_per_node", "levels"});
   auto fabric = hardware::Fabric{.name = text(node, "name"),
                                  .description = optional_text(node, "description"),
-                                 .kind = node.at("kind").word<hardware::FabricKind>(),
+                                 .transport = read_transport(*this, node.at("transport")),
                                  .is_rail_optimised = node.at("is_rail_optimised").boolean(),
-                                 .has_gpu_direct = node.at("has_gpu_direct").boolean(),
-                                 .port = sourced(node, "port", bandwidth),
-                                 .cost = link_cost(node.at("cost"))};
+                                 .port = sourced(node, "port", bandwidth)};
   if (node.find("ports_per_node")) fabric.ports_per_node = counted(node, "ports_per_node", fabric.ports_per_node_from);
   for (auto const& tier : node.at("levels").elements()) {
     fabric.levels.push_back(level(tier));
@@ -278,12 +146,17 @@ hardware::Fabric Reader::fabric(Node const& node) const {
   return fabric;
 }
 
-hardware::CollectiveCost Reader::collectives(Node const& node) const {
-  node.allow_only({"launch", "memory_bytes_per_wire_byte", "channels", "buffers"});
-  return {.launch = sourced(node, "launch", duration),
-          .memory_bytes_per_wire_byte = sourced(node, "memory_bytes_per_wire_byte", number_from_zero),
-          .channels = sourced(node, "channels", count),
-          .buffers = sourced(node, "buffers", size)};
+/// "faults": what is slower than its kind, or broken.
+std::vector<hardware::Fault> read_faults(Node const& list) {
+  auto faults = std::vector<hardware::Fault>{};
+  for (auto const& each : list.elements()) {
+    each.allow_only({"resource", "node", "rate"});
+    auto fault = hardware::Fault{.resource = text(each, "resource")};
+    if (auto const node = each.find("node")) fault.node = node->integer_from(0);
+    if (auto const rate = each.find("rate")) fault.rate = fraction_from_zero(*rate);
+    faults.push_back(std::move(fault));
+  }
+  return faults;
 }
 
 void check_fit(Node const& document, hardware::Cluster const& cluster) {
@@ -301,15 +174,16 @@ void check_fit(Node const& document, hardware::Cluster const& cluster) {
 }
 
 hardware::Cluster Reader::cluster() const {
-  auto const& document = resolved_.document;
-  document.allow_only({"name", "description", "node", "fabric", "nodes", "calibration"});
+  auto const& document = resolved().document;
+  document.allow_only({"name", "description", "node", "fabric", "library", "nodes", "faults", "calibration"});
   auto cluster = hardware::Cluster{.name = text(document, "name"),
                                    .description = optional_text(document, "description"),
                                    .node = node(document.at("node")),
                                    .nodes = count(document.at("nodes")),
                                    .fabric = fabric(document.at("fabric")),
-                                   .collectives = collectives(document.at("node").at("collectives")),
+                                   .library = read_library(*this, document.at("library")),
                                    .calibration = text(document, "calibration")};
+  if (auto const faults = document.find("faults")) cluster.faults = read_faults(*faults);
   check_fit(document, cluster);
   return cluster;
 }
@@ -338,6 +212,21 @@ hardware::Node read_node(Node const& reference) {
 hardware::Fabric read_fabric(Node const& reference) {
   auto const resolved = resolve(Kind::kFabric, reference);
   return Reader{resolved}.fabric(resolved.document);
+}
+
+hardware::Link read_link(Node const& reference) {
+  auto const resolved = resolve(Kind::kLink, reference);
+  return read_link(NumberReader{resolved}, resolved.document);
+}
+
+hardware::Transport read_transport(Node const& reference) {
+  auto const resolved = resolve(Kind::kTransport, reference);
+  return read_transport(NumberReader{resolved}, resolved.document);
+}
+
+hardware::Library read_library(Node const& reference) {
+  auto const resolved = resolve(Kind::kLibrary, reference);
+  return read_library(NumberReader{resolved}, resolved.document);
 }
 
 }  // namespace twinstep::hw_profiles

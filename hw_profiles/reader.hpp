@@ -13,7 +13,7 @@
 namespace twinstep::hw_profiles {
 
 /// Reads what a scenario's "cluster" says: a name, a path, or an object with overrides ("profile", "nodes", "gpu",
-/// "node", "fabric", "collectives"), or a whole cluster inline. See resolve.hpp for the forms.
+/// "node", "fabric", "library", "faults"), or a whole cluster inline. See resolve.hpp for the forms.
 /// Throws InputError where the machine is incomplete, contradicts itself, or is larger than its fabric.
 [[nodiscard]] hardware::Cluster read_cluster(io::Node const& reference);
 
@@ -23,5 +23,8 @@ namespace twinstep::hw_profiles {
 [[nodiscard]] hardware::Gpu read_gpu(io::Node const& reference);
 [[nodiscard]] hardware::Node read_node(io::Node const& reference);
 [[nodiscard]] hardware::Fabric read_fabric(io::Node const& reference);
+[[nodiscard]] hardware::Link read_link(io::Node const& reference);
+[[nodiscard]] hardware::Transport read_transport(io::Node const& reference);
+[[nodiscard]] hardware::Library read_library(io::Node const& reference);
 
 }  // namespace twinstep::hw_profiles

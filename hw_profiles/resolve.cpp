@@ -18,9 +18,12 @@ struct Part {
 
 /// The members of a profile that are profiles themselves.
 std::span<Part const> parts_of(Kind kind) {
-  static constexpr auto kNodeParts = std::to_array<Part>({{"gpu", Kind::kGpu}});
-  static constexpr auto kClusterParts = std::to_array<Part>({{"node", Kind::kNode}, {"fabric", Kind::kFabric}});
+  static constexpr auto kNodeParts = std::to_array<Part>({{"gpu", Kind::kGpu}, {"link", Kind::kLink}});
+  static constexpr auto kFabricParts = std::to_array<Part>({{"transport", Kind::kTransport}});
+  static constexpr auto kClusterParts =
+      std::to_array<Part>({{"node", Kind::kNode}, {"fabric", Kind::kFabric}, {"library", Kind::kLibrary}});
   if (kind == Kind::kNode) return kNodeParts;
+  if (kind == Kind::kFabric) return kFabricParts;
   if (kind == Kind::kCluster) return kClusterParts;
   return {};
 }
@@ -76,17 +79,15 @@ class Resolver {
     return names_profile(change) || !base ? resolve(kind, change) : changed(kind, *base, change);
   }
 
-  /// Moves the changes of a cluster that concern its node into it.
+  /// Moves the change of a cluster's GPU into its node, and names the library that most clusters run.
   Node with_cluster_changes(Node cluster) {
     auto node = find(cluster, "node");
     if (!node) return cluster;  // the reader says what is missing
     if (auto const gpu = find(cluster, "gpu"))
       node = io::with_member(*node, "gpu", changed_part(Kind::kGpu, find(*node, "gpu"), *gpu));
-    if (auto const own = find(cluster, "collectives")) {
-      auto const base = find(*node, "collectives");
-      node = io::with_member(*node, "collectives", base ? io::merge(*base, *own) : *own);
-    }
-    return io::with_member(io::without_member(io::without_member(cluster, "gpu"), "collectives"), "node", *node);
+    cluster = io::with_member(io::without_member(cluster, "gpu"), "node", *node);
+    if (find(cluster, "library")) return cluster;
+    return io::with_member(cluster, "library", resolve(Kind::kLibrary, io::string_node("nccl", "library")));
   }
 
   /// The profile that a string names: a shipped one, or a file beside the one that the string stands in.

@@ -23,7 +23,8 @@ struct Resolved {
 ///   "my/node.json"                         a file, looked for beside the file that names it
 ///   {"profile": "dgx-h100", "nic": …}      either of them, changed
 ///   {"name": "mine", "gpu": …}             an object that stands for itself
-/// Parts (a cluster's node, a node's GPU) are references too. A cluster's "gpu" and "collectives" change its node's.
+/// Parts (a cluster's node, fabric and library, a node's GPU and link, a fabric's transport) are references too. A
+/// cluster's "gpu" changes its node's; one that names no "library" runs NCCL.
 /// Throws InputError for an unknown name, with the nearest known one, and for profiles that name each other in a
 /// circle.
 [[nodiscard]] Resolved resolve(Kind kind, io::Node const& reference);

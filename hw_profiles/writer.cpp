@@ -81,10 +81,68 @@ void put(Writer& out, std::string_view key, bool fact) {
   out.member(key, fact ? "true" : "false");
 }
 
-void put(Writer& out, std::string_view key, hardware::LinkCost const& cost) {
+void put(Writer& out, std::string_view key, hardware::Link const& link) {
   out.open(key, '{');
-  put(out, "step_latency", cost.step_latency);
-  put(out, "efficiency", cost.efficiency);
+  put(out, "name", link.name);
+  put(out, "description", link.description);
+  put(out, "is_nvlink", link.is_nvlink);
+  put(out, "ring_efficiency", link.ring_efficiency);
+  put(out, "pair_efficiency", link.pair_efficiency);
+  put(out, "peer_efficiency", link.peer_efficiency);
+  put(out, "multicast_efficiency", link.multicast_efficiency);
+  put(out, "rack_multicast_efficiency", link.rack_multicast_efficiency);
+  put(out, "multicast_latency", link.multicast_latency);
+  put(out, "ll_limit", link.ll_limit);
+  out.close('}');
+}
+
+void put(Writer& out, std::string_view key, hardware::Transport const& transport) {
+  out.open(key, '{');
+  put(out, "name", transport.name);
+  put(out, "description", transport.description);
+  put(out, "is_rdma", transport.is_rdma);
+  put(out, "has_gpu_direct", transport.has_gpu_direct);
+  put(out, "efficiency", transport.efficiency);
+  put(out, "lone_gpu_efficiency", transport.lone_gpu_efficiency);
+  put(out, "step_latency", transport.step_latency);
+  out.close('}');
+}
+
+void put(Writer& out, std::string_view key, hardware::Library const& library) {
+  out.open(key, '{');
+  put(out, "name", library.name);
+  put(out, "description", library.description);
+  put(out, "version", library.version);
+  out.open("environment", '{');
+  for (auto const& [name, value] : library.environment) put(out, name, value);
+  out.close('}');
+  put(out, "choice", name_of(library.choice));
+  put(out, "tuning", library.tuning.from_version.empty() ? "none" : "nccl");
+  out.open("protocols", '{');
+  for (std::size_t i = 0; i < library.protocols.size(); ++i) {
+    out.open(all_names<hardware::Protocol>()[i], '{');
+    put(out, "latency_factor", library.protocols[i].latency_factor);
+    put(out, "wire_efficiency", library.protocols[i].wire_efficiency);
+    put(out, "copy_efficiency", library.protocols[i].copy_efficiency);
+    out.close('}');
+  }
+  out.close('}');
+  put(out, "kernel_start", library.kernel_start);
+  put(out, "tree_efficiency", library.tree_efficiency);
+  put(out, "multicast_tree_efficiency", library.multicast_tree_efficiency);
+  put(out, "multicast_chunk_overhead", library.multicast_chunk_overhead);
+  put(out, "ll_limit_per_channel", library.ll_limit_per_channel);
+  put(out, "memory_bytes_per_wire_byte", library.memory_bytes_per_wire_byte);
+  put(out, "buffers", library.buffers);
+  out.open("launchers", '{');
+  for (std::size_t i = 0; i < library.launchers.size(); ++i) {
+    out.open(all_names<hardware::Launcher>()[i], '{');
+    put(out, "fixed", library.launchers[i].fixed);
+    put(out, "per_gpu", library.launchers[i].per_gpu);
+    put(out, "per_peer", library.launchers[i].per_peer);
+    out.close('}');
+  }
+  out.close('}');
   out.close('}');
 }
 
@@ -98,6 +156,12 @@ void put(Writer& out, std::string_view key, hardware::Gpu const& gpu) {
   for (auto const& peak : gpu.peaks) put(out, name_of(peak.type), peak.rate);
   out.close('}');
   put(out, "sm_count", gpu.sm_count);
+  put(out, "compute_capability", gpu.compute_capability);
+  if (!gpu.link_class.empty()) {
+    put(out, "link_class", gpu.link_class);
+    put(out, "link", gpu.link);
+  }
+  if (gpu.pcie.value.count() > 0) put(out, "pcie", gpu.pcie);
   out.open("efficiency", '{');
   put(out, "gemm", gpu.efficiency.gemm);
   put(out, "gemm_half_k", gpu.efficiency.gemm_half_k);
@@ -119,13 +183,15 @@ void put(Writer& out, std::string_view key, hardware::Node const& node) {
   put(out, "intra", name_of(node.intra));
   if (node.gpu_link.value.count() > 0) {
     put(out, "gpu_link", node.gpu_link);
-    put(out, "intra_cost", node.intra_cost);
+    put(out, "link", node.link);
   }
   put(out, "pcie", node.pcie);
   put(out, "gpus_per_pcie_switch", node.gpus_per_pcie_switch, node.gpus_per_pcie_switch_from);
+  if (node.gpus_per_host > 0) put(out, "gpus_per_host", node.gpus_per_host, node.gpus_from);
   put(out, "nics", node.nics, node.nics_from);
   put(out, "nic", node.nic);
   out.open("host", '{');
+  put(out, "cpu", name_of(node.host.cpu));
   put(out, "launch", node.host.launch);
   put(out, "communication_launch", node.host.communication_launch);
   put(out, "memory_bandwidth", node.host.memory_bandwidth);
@@ -138,9 +204,8 @@ void put(Writer& out, std::string_view key, hardware::Fabric const& fabric) {
   out.open(key, '{');
   put(out, "name", fabric.name);
   put(out, "description", fabric.description);
-  put(out, "kind", name_of(fabric.kind));
+  put(out, "transport", fabric.transport);
   put(out, "is_rail_optimised", fabric.is_rail_optimised);
-  put(out, "has_gpu_direct", fabric.has_gpu_direct);
   put(out, "port", fabric.port);
   if (fabric.ports_per_node > 0) put(out, "ports_per_node", fabric.ports_per_node, fabric.ports_per_node_from);
   out.open("levels", '[');
@@ -153,7 +218,6 @@ void put(Writer& out, std::string_view key, hardware::Fabric const& fabric) {
     out.close('}');
   }
   out.close(']');
-  put(out, "cost", fabric.cost);
   out.close('}');
 }
 
@@ -168,12 +232,16 @@ std::string cluster_text(hardware::Cluster const& cluster) {
   put(out, "node", cluster.node);
   put(out, "fabric", cluster.fabric);
   out.member("nodes", value_text(cluster.nodes));
-  out.open("collectives", '{');
-  put(out, "launch", cluster.collectives.launch);
-  put(out, "memory_bytes_per_wire_byte", cluster.collectives.memory_bytes_per_wire_byte);
-  put(out, "channels", cluster.collectives.channels);
-  put(out, "buffers", cluster.collectives.buffers);
-  out.close('}');
+  put(out, "library", cluster.library);
+  out.open("faults", '[');
+  for (auto const& fault : cluster.faults) {
+    out.open("", '{');
+    put(out, "resource", fault.resource);
+    if (fault.node) out.member("node", value_text(*fault.node));
+    out.member("rate", value_text(fault.rate));
+    out.close('}');
+  }
+  out.close(']');
   put(out, "calibration", cluster.calibration);
   out.close('}');
   return std::move(out).text();

@@ -5,6 +5,7 @@
 
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
+#include "sim/collectives/costs.hpp"
 #include "sim/collectives/layout.hpp"
 #include "sim/collectives/schedule.hpp"
 #include "sim/hardware/cluster.hpp"
@@ -20,16 +21,19 @@ struct Load {
   bool operator==(Load const&) const = default;
 };
 
-/// A fixed latency, then a transfer that ends when the slowest of its loads has passed.
+/// A fixed latency, then a transfer that ends when the slowest of its loads has passed, and takes `least` at least.
 struct Phase {
   Duration latency;
   std::vector<Load> loads;
+  Duration least;  ///< what the threads that copy need, whatever the links
   bool operator==(Phase const&) const = default;
 };
 
 /// A communication folded onto the ranks that are alike: what one of them waits for and what it puts on links.
 struct Folded {
   Algorithm algorithm{};
+  Protocol protocol = Protocol::kSimple;
+  std::int64_t channels = 0;  ///< SMs that it holds while it runs
   std::vector<Phase> phases;
   Bytes intra;  ///< that leave a rank for another of its node, summed over the ranks of one group
   Bytes inter;  ///< that leave a rank for another node, likewise
@@ -38,17 +42,33 @@ struct Folded {
 /// Time of a folded communication alone on the network.
 [[nodiscard]] Duration time_alone(Folded const& folded, topology::Topology const& topology);
 
-/// Folds one collective. `size` is its large side (see program::Collective). Without `forced` all_reduce, broadcast
-/// and reduce take the faster of ring and tree at this size; all_gather and reduce_scatter take the ring; all_to_all,
-/// gather and scatter send directly. One rank, or no bytes, costs nothing: no phases.
+/// What a user may force, as NCCL_ALGO and NCCL_PROTO do.
+struct Forced {
+  std::optional<Algorithm> algorithm;
+  std::optional<Protocol> protocol;
+};
+
+/// One collective, asked of the machine's library.
+struct Question {
+  program::CollectiveKind kind{};
+  Bytes size;  ///< its large side (see program::Collective); of an uneven all_to_all, the largest that a rank sends
+  program::Reduction reduction = program::Reduction::kSum;
+  DataType type = DataType::kBf16;
+  Forced forced;
+};
+
+/// Folds one collective: the algorithm and protocol that the library chooses for it (choice.hpp), at what they cost.
+/// One rank, or no bytes, costs nothing: no phases.
 ///
 /// All groups of the communicator run at the same time: `Layout::groups_per_node` says how many of them share what
-/// the GPUs of a node share. Loads are divided by LinkCost::efficiency, so that resources keep their stated rates.
-/// Throws InputError if the forced algorithm cannot do the collective. Cost O(GPUs of a node), whatever the ranks;
-/// O(its square) for direct messages.
-[[nodiscard]] Folded fold(program::CollectiveKind kind, Bytes size, Layout const& layout,
-                          hardware::Cluster const& cluster, topology::Topology const& topology,
-                          std::optional<Algorithm> forced = {});
+/// the GPUs of a node share. Loads are divided by the efficiency of their traffic, so that resources keep their stated
+/// rates. Throws InputError if what is forced does not exist for the collective. Cost O(GPUs of a node), whatever the
+/// ranks; O(its square) for pairwise messages.
+[[nodiscard]] Folded fold(Question const& question, Layout const& layout, hardware::Cluster const& cluster,
+                          topology::Topology const& topology);
+
+/// Folds a collective with everything decided: what `fold` does after its choice, and tools that compare choices.
+[[nodiscard]] Folded fold_as(FoldRequest const& request);
 
 /// Folds one message between two ranks. A message to itself costs nothing: no phases.
 [[nodiscard]] Folded fold_message(Bytes size, RankId from, RankId to, hardware::Cluster const& cluster,

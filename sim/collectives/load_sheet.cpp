@@ -23,7 +23,7 @@ void LoadSheet::add_tier(std::size_t level, double bytes) {
 }
 
 void LoadSheet::add_memory(double sent_bytes) {
-  memory_ += sent_bytes * cluster_->collectives.memory_bytes_per_wire_byte.value;
+  memory_ += sent_bytes * cluster_->library.memory_bytes_per_wire_byte.value;
 }
 
 void LoadSheet::take_larger(LoadSheet const& other) {
@@ -34,9 +34,8 @@ void LoadSheet::take_larger(LoadSheet const& other) {
   memory_ = std::max(memory_, other.memory_);
 }
 
-std::vector<Load> LoadSheet::loads(double inside_efficiency) const {
-  auto const inside = cluster_->node.intra_cost.efficiency.value * inside_efficiency;
-  auto const outside = cluster_->fabric.cost.efficiency.value;
+std::vector<Load> LoadSheet::loads(Efficiency efficiency) const {
+  auto const [inside, outside] = efficiency;
   auto out = std::vector<Load>{};
   for (auto i = std::size_t{0}; i < inside_.size(); ++i) {
     auto bytes = 0.0;

@@ -13,6 +13,7 @@ namespace twinstep::collectives {
 /// a PCIe link that carries both is charged each at its own efficiency.
 class LoadSheet {
  public:
+  explicit LoadSheet(FoldRequest const& request) : LoadSheet{request.placement, request.cluster, request.topology} {}
   LoadSheet(Placement const& placement, hardware::Cluster const& cluster, topology::Topology const& topology);
 
   /// One group's bytes over a route inside a node, or over one that leaves or enters it. What GPUs share is charged
@@ -27,8 +28,8 @@ class LoadSheet {
   /// Keeps the larger of both at every resource: nodes that hold different numbers of ranks.
   void take_larger(LoadSheet const& other);
 
-  /// Loads in the order of resources, rounded up. `inside_efficiency` scales the efficiency inside nodes.
-  [[nodiscard]] std::vector<Load> loads(double inside_efficiency = 1.0) const;
+  /// Loads in the order of resources, rounded up.
+  [[nodiscard]] std::vector<Load> loads(Efficiency efficiency) const;
 
  private:
   void add(std::vector<double>& sheet, topology::Route route, double bytes);

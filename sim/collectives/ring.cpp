@@ -107,15 +107,15 @@ Duration ring_latency(FoldRequest const& request, RingWork const& work) {
   auto const& at = request.placement;
   auto const outside = at.nodes - 1;
   auto const inside = at.ranks - 1 - outside;
-  auto pass = request.cluster.node.intra_cost.step_latency.value * inside;
+  auto pass = inside_step(request) * inside;
   if (outside > 0) {
-    pass += (request.cluster.fabric.cost.step_latency.value + request.topology.hop_latency(1)) * outside;
+    pass += between_step(request, 1) * outside;
     for (auto level = std::size_t{1}; at.leaves(level); ++level) {
       auto const higher = request.topology.hop_latency(level + 1) - request.topology.hop_latency(level);
       pass += higher * std::min(outside, at.switch_groups(level));
     }
   }
-  return request.cluster.collectives.launch.value + pass * work.passes;
+  return pass * work.passes;
 }
 
 /// The busiest links of a node that holds `held` ranks.
@@ -154,12 +154,19 @@ void add_tiers(LoadSheet& sheet, FoldRequest const& request, RingWork const& wor
 
 }  // namespace
 
+/// A chunk passes every link of the ring once in a pass, so each step waits the mean of their latencies.
+Timing ring_timing(FoldRequest const& request) {
+  auto const work = ring_work(request);
+  auto const passes = work.is_closed ? work.passes : 1;
+  return {launch_latency(request), spread(ring_latency(request, work), passes * (request.placement.ranks - 1))};
+}
+
 Folded fold_ring(FoldRequest const& request) {
   auto const& at = request.placement;
   auto const work = ring_work(request);
-  auto sheet = LoadSheet{at, request.cluster, request.topology};
+  auto sheet = LoadSheet{request};
   for (auto const held : at.ranks_held()) {
-    auto node = LoadSheet{at, request.cluster, request.topology};
+    auto node = LoadSheet{request};
     add_node(node, request, work, held);
     sheet.take_larger(node);
   }
@@ -168,7 +175,9 @@ Folded fold_ring(FoldRequest const& request) {
 
   auto const links = work.is_closed ? at.ranks : at.ranks - 1;
   auto const between = at.nodes == 1 ? 0 : (work.is_closed ? at.nodes : at.nodes - 1);
-  auto folded = Folded{Algorithm::kRing, {{ring_latency(request, work), sheet.loads()}}, {}, {}};
+  auto folded = Folded{};
+  folded.phases = {{ring_timing(request).total(), sheet.loads(efficiency_of(request, Traffic::kNeighbours)),
+                    least_time(request, work.wire)}};
   auto const total = to_bytes(std::floor(work.wire * static_cast<double>(links) + 0.5));
   folded.inter = to_bytes(std::floor(work.wire * static_cast<double>(between) + 0.5));
   folded.intra = total - folded.inter;

@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <optional>
 
-#include "sim/base/enum_names.hpp"
+#include "sim/hardware/tuning.hpp"
 #include "sim/program/kinds.hpp"
 
 namespace twinstep::collectives {
 
-enum class Algorithm : std::uint8_t { kRing, kTree, kDirect };
+using hardware::Algorithm;
 
 /// One message of a schedule: a run of chunks from one rank's buffer into another's.
 struct Message {
@@ -28,11 +28,15 @@ struct Message {
 /// sends chunk d of one buffer to rank d, which stores it at the sender's place of another.
 ///
 /// All messages of a step are sent at once, from what the buffers held before the step.
+///
+/// Where switches reduce and copy, they take part as agents with buffers of their own, which begin with nothing in
+/// them: agent a is participant ranks + a and sits in the switch of rank a's node.
 struct Schedule {
   program::CollectiveKind kind{};
   std::int64_t ranks = 1;
   std::int64_t root = 0;
-  std::int64_t ranks_per_node = 1;  ///< neighbours that a tree joins by a chain
+  std::int64_t ranks_per_node = 1;  ///< neighbours that share a node
+  std::int64_t agents = 0;  ///< reducing and copying units of switches: participants ranks … ranks + agents - 1
   std::int64_t chunks = 1;
   std::int64_t steps = 0;
   std::int64_t lanes = 1;  ///< messages that one rank may send in one step
@@ -47,8 +51,7 @@ struct Schedule {
   }
 };
 
-/// Whether `algorithm` can do `kind`: a ring does all but all_to_all, gather and scatter; a tree does all_reduce,
-/// broadcast and reduce; direct messages do everything.
+/// Whether `algorithm` can do `kind`.
 [[nodiscard]] bool is_available(program::CollectiveKind kind, Algorithm algorithm);
 
 /// Throws InputError, with the algorithms that can, if `algorithm` cannot do `kind`.
@@ -60,8 +63,3 @@ void require_available(program::CollectiveKind kind, Algorithm algorithm);
                                    std::int64_t root = 0, std::int64_t ranks_per_node = 1);
 
 }  // namespace twinstep::collectives
-
-template <>
-struct twinstep::EnumNames<twinstep::collectives::Algorithm> {
-  static constexpr std::array<std::string_view, 3> values{"ring", "tree", "direct"};
-};

@@ -6,10 +6,9 @@
 #include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/load_sheet.hpp"
 
-/// Trees. all_reduce: NCCL's double binary tree over nodes, with a chain through the ranks of each node; half of the
-/// data takes each tree, and a node is a leaf in at least one of the two, so no node forwards everything twice
-/// (nccl.md section 3.2; Sanders, Speck, Träff, Parallel Computing 35(12), 2009). broadcast and reduce: a binomial
-/// tree, in which the number of ranks that have the data doubles with each step (Thakur et al., IJHPCA 19(1), 2005).
+/// all_reduce over NCCL's double binary tree of nodes, with a chain through the ranks of each node; half of the data
+/// takes each tree, and a node is a leaf in at least one of the two, so no node forwards everything twice (NVIDIA/nccl
+/// src/graph/trees.cc; Sanders, Speck, Träff, Parallel Computing 35(12), 2009).
 namespace twinstep::collectives {
 namespace {
 
@@ -102,49 +101,21 @@ std::optional<Message> all_reduce_step(Schedule const& tree, std::int64_t rank, 
   return Message{rank + 1, 0, 2, false};
 }
 
-std::int64_t wrap(std::int64_t index, std::int64_t count) {
-  return (index % count + count) % count;
-}
-
-/// In step s the 2^s ranks from the root on have everything, and each sends it 2^s places further.
-std::optional<Message> broadcast_step(Schedule const& tree, std::int64_t rank, std::int64_t step, std::int64_t) {
-  auto const place = wrap(rank - tree.root, tree.ranks);
-  auto const reach = std::int64_t{1} << step;
-  if (place >= reach || place + reach >= tree.ranks) return std::nullopt;
-  return Message{wrap(rank + reach, tree.ranks), 0, 1, false};
-}
-
-/// The same backwards, adding.
-std::optional<Message> reduce_step(Schedule const& tree, std::int64_t rank, std::int64_t step, std::int64_t) {
-  auto const place = wrap(rank - tree.root, tree.ranks);
-  auto const reach = std::int64_t{1} << (tree.steps - 1 - step);
-  if (place < reach || place >= 2 * reach) return std::nullopt;
-  return Message{wrap(rank - reach, tree.ranks), 0, 1, true};
-}
-
 }  // namespace
 
-Schedule tree_schedule(CollectiveKind kind, std::int64_t ranks, std::int64_t root, std::int64_t ranks_per_node) {
-  auto tree = Schedule{kind, ranks, root, std::min(ranks_per_node, ranks)};
-  if (kind == CollectiveKind::kAllReduce) {
-    auto const nodes = divide_up(ranks, tree.ranks_per_node);
-    tree.chunks = 2;
-    tree.lanes = 4;
-    tree.steps = 2 * (tree.ranks_per_node - 1 + ceil_log2(nodes));
-    tree.successor = all_reduce_step;
-    return tree;
-  }
-  TWINSTEP_CHECK(kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce,
-                 "a tree does not do this collective");
-  tree.steps = ceil_log2(ranks);
-  tree.successor = kind == CollectiveKind::kBroadcast ? broadcast_step : reduce_step;
+Schedule tree_schedule(std::int64_t ranks, std::int64_t ranks_per_node) {
+  auto tree = Schedule{CollectiveKind::kAllReduce, ranks, 0, std::min(ranks_per_node, ranks)};
+  auto const nodes = divide_up(ranks, tree.ranks_per_node);
+  tree.chunks = 2;
+  tree.lanes = 4;
+  tree.steps = 2 * (tree.ranks_per_node - 1 + ceil_log2(nodes));
+  tree.successor = all_reduce_step;
   return tree;
 }
 
 namespace {
 
 // Fitted to measured all_reduce sweeps: collective-cost.md section 2, row "Tree Simple".
-constexpr double kPortFraction = 0.95;        ///< of what a ring reaches inside a node
 constexpr double kFillLoops = 1.4;            ///< chunks that a network step waits for before the pipeline is full
 constexpr double kFillBytesPerNic = 2 << 19;  ///< two chunks of 512 KiB
 
@@ -161,8 +132,7 @@ double busiest_node_share(std::int64_t nodes) {
 Duration climb(FoldRequest const& request, std::int64_t steps) {
   auto total = Duration{};
   for (auto j = std::int64_t{0}; j < steps; ++j)
-    total += request.cluster.fabric.cost.step_latency.value +
-             request.topology.hop_latency(request.placement.meeting(std::int64_t{1} << j));
+    total += between_step(request, request.placement.meeting(std::int64_t{1} << j));
   return total;
 }
 
@@ -200,89 +170,46 @@ void add_all_reduce_node(LoadSheet& sheet, FoldRequest const& request, double si
 /// The network's pipeline fills before it flows.
 Phase fill_phase(FoldRequest const& request, double size, std::int64_t steps) {
   auto const& at = request.placement;
-  auto sheet = LoadSheet{at, request.cluster, request.topology};
+  auto sheet = LoadSheet{request};
   auto const held = at.ranks_per_node;
   auto const nics = static_cast<double>(at.nics(held));
   auto const bytes = kFillLoops * 2 * static_cast<double>(steps) * std::min(size, nics * kFillBytesPerNic);
   for (auto i = std::int64_t{0}; i < held; ++i)
     sheet.add_outside(request.topology.out_of_node(at.gpu(i, held)), bytes / static_cast<double>(held));
-  return {Duration{}, sheet.loads()};
+  return {Duration{}, sheet.loads(efficiency_of(request, Traffic::kNeighbours)), {}};
 }
 
-Folded fold_all_reduce_tree(FoldRequest const& request) {
+}  // namespace
+
+/// Up the chain and the tree, and down again.
+Timing tree_timing(FoldRequest const& request) {
+  auto const& at = request.placement;
+  auto const steps = floor_log2(at.nodes);
+  auto const inside = inside_step(request) * (at.ranks_per_node - 1);
+  return {launch_latency(request), {{2, inside + climb(request, steps)}}};
+}
+
+Folded fold_tree(FoldRequest const& request) {
   auto const& at = request.placement;
   auto const size = static_cast<double>(request.size.count());
-  auto const steps = floor_log2(at.nodes);
-  auto const inside = request.cluster.node.intra_cost.step_latency.value * (at.ranks_per_node - 1);
-  auto const latency = request.cluster.collectives.launch.value + (inside + climb(request, steps)) * 2;
-
-  auto sheet = LoadSheet{at, request.cluster, request.topology};
+  auto sheet = LoadSheet{request};
   for (auto const held : at.ranks_held()) {
-    auto node = LoadSheet{at, request.cluster, request.topology};
+    auto node = LoadSheet{request};
     add_all_reduce_node(node, request, size, held);
     sheet.take_larger(node);
   }
   add_tiers(sheet, request, size, busiest_node_share);
   sheet.add_memory(2 * size);
 
-  auto folded = Folded{Algorithm::kTree, {{latency, sheet.loads(kPortFraction)}}, {}, {}};
-  if (at.nodes > 1) folded.phases.push_back(fill_phase(request, size, steps));
+  auto folded = Folded{};
+  // LL's limit holds for what a link of a ring would carry, half of the tree's two directions (src/graph/tuning.cc).
+  folded.phases = {{tree_timing(request).total(), sheet.loads(efficiency_of(request, Traffic::kNeighbours)),
+                    least_time(request, 2 * size)}};
+  if (at.nodes > 1 && request.protocol == Protocol::kSimple)
+    folded.phases.push_back(fill_phase(request, size, floor_log2(at.nodes)));
   folded.intra = request.size * (2 * (at.ranks - at.nodes));
   folded.inter = request.size * (2 * (at.nodes - 1));
   return folded;
-}
-
-/// The binomial tree inside a node: in step s GPU i reaches GPU i + 2^s.
-Phase inside_phase(FoldRequest const& request, double size, bool is_towards_root) {
-  auto const& at = request.placement;
-  auto const held = at.ranks_per_node;
-  auto sheet = LoadSheet{at, request.cluster, request.topology};
-  for (auto reach = std::int64_t{1}; reach < held; reach *= 2) {
-    for (auto i = std::int64_t{0}; i < reach && i + reach < held; ++i) {
-      auto const near = at.gpu(i, held);
-      auto const far = at.gpu(i + reach, held);
-      sheet.add_inside(
-          is_towards_root ? request.topology.within_node(far, near) : request.topology.within_node(near, far), size);
-    }
-  }
-  auto const steps = ceil_log2(held);
-  sheet.add_memory(size * static_cast<double>(is_towards_root ? 1 : steps));
-  return {request.cluster.node.intra_cost.step_latency.value * steps, sheet.loads()};
-}
-
-/// The binomial tree over nodes: the root's node sends, or receives, in every step.
-Phase between_phase(FoldRequest const& request, double size, bool is_towards_root) {
-  auto const& at = request.placement;
-  auto const steps = ceil_log2(at.nodes);
-  auto const gpu = at.gpu(0, at.ranks_per_node);
-  auto sheet = LoadSheet{at, request.cluster, request.topology};
-  auto const busy = size * static_cast<double>(steps);
-  sheet.add_outside(request.topology.out_of_node(gpu), is_towards_root ? size : busy);
-  sheet.add_outside(request.topology.into_node(gpu), is_towards_root ? busy : size);
-  add_tiers(sheet, request, size, [](std::int64_t groups) { return static_cast<double>(ceil_log2(groups)); });
-  sheet.add_memory(is_towards_root ? size : busy);
-  return {climb(request, steps), sheet.loads()};
-}
-
-/// From the root's GPU to one GPU of every node, then inside the nodes; reduce the other way round.
-Folded fold_binomial_tree(FoldRequest const& request) {
-  auto const& at = request.placement;
-  auto const is_towards_root = request.kind == CollectiveKind::kReduce;
-  auto const size = static_cast<double>(request.size.count());
-  auto folded = Folded{Algorithm::kTree, {}, {}, {}};
-  if (at.nodes > 1) folded.phases.push_back(between_phase(request, size, is_towards_root));
-  if (at.ranks_per_node > 1) folded.phases.push_back(inside_phase(request, size, is_towards_root));
-  if (is_towards_root) std::reverse(folded.phases.begin(), folded.phases.end());
-  folded.phases.front().latency += request.cluster.collectives.launch.value;
-  folded.intra = request.size * (at.ranks - at.nodes);
-  folded.inter = request.size * (at.nodes - 1);
-  return folded;
-}
-
-}  // namespace
-
-Folded fold_tree(FoldRequest const& request) {
-  return request.kind == CollectiveKind::kAllReduce ? fold_all_reduce_tree(request) : fold_binomial_tree(request);
 }
 
 }  // namespace twinstep::collectives

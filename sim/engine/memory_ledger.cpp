@@ -44,7 +44,7 @@ void MemoryLedger::enter_persistent(Machine const& machine) {
   at(MemoryCategory::kContext, MemorySpace::kDevice) += cluster.node.gpu.context_memory.value;
   for (auto const& communicator : program_->communicators)
     if (program_->mesh.size(communicator.axes) > 1)
-      at(MemoryCategory::kCollectiveLibrary, MemorySpace::kDevice) += cluster.collectives.buffers.value;
+      at(MemoryCategory::kCollectiveLibrary, MemorySpace::kDevice) += cluster.library.buffers.value;
 
   for (std::size_t c = 0; c < held.size(); ++c)
     for (std::size_t s = 0; s < held[c].size(); ++s)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,8 @@ class Step {
   void end_phase(std::uint32_t transfer);
   void end_transfer(std::uint32_t transfer);
   [[nodiscard]] std::uint32_t stream_of(program::Participant const& participant) const;
+  [[nodiscard]] std::span<std::uint32_t const> transfers_of(program::Participant const& participant) const;
+  [[nodiscard]] std::int64_t sms_of(std::span<std::uint32_t const> transfers) const;
 
   // step_report.cpp: what is told afterwards.
   [[nodiscard]] std::string describe_wait(CellState const& cell, StreamState const& stream) const;

@@ -14,7 +14,7 @@ void Step::arrive(std::uint32_t index, OpId id, Communication const& communicati
   auto const transfers = transfers_.of(CellId{stream.cell}, communication);
   auto& span = span_of(cell, id);
   for (auto const& part : cell.role->parts_of(communication)) span.bytes += payload(program_, part, cell.rank);
-  cell.held_sms += machine_.cluster().collectives.channels.value;
+  cell.held_sms += sms_of(transfers);
   stream.parts_left = static_cast<std::uint32_t>(transfers.size());
   for (auto const transfer : transfers) {
     ++transfers_.at(transfer).arrived;
@@ -50,8 +50,8 @@ void Step::begin_phase_flow(std::uint32_t index) {
   for (auto const& participant : transfer.meeting.participants)
     resources_.add_uses(phases[transfer.phase].loads, participant.cell, uses_);
   auto const moves = [](Use const& use) { return use.bytes > 0; };
-  if (std::ranges::none_of(uses_, moves)) return end_phase(index);
-  begin_flow({.is_transfer = true, .index = index}, now_, Duration{});
+  if (std::ranges::none_of(uses_, moves) && phases[transfer.phase].least == Duration{}) return end_phase(index);
+  begin_flow({.is_transfer = true, .index = index}, now_, phases[transfer.phase].least);
 }
 
 void Step::end_phase(std::uint32_t index) {
@@ -68,10 +68,22 @@ void Step::end_transfer(std::uint32_t index) {
   for (auto const& participant : transfer.meeting.participants) {
     auto const stream = stream_of(participant);
     if (--streams_[stream].parts_left > 0) continue;
-    states_[participant.cell.index()].held_sms -= machine_.cluster().collectives.channels.value;
+    states_[participant.cell.index()].held_sms -= sms_of(transfers_of(participant));
     end_operation(stream);
   }
   if (index + 1 < transfers_.size() && transfers_.at(index + 1).follows_another) start_if_complete(index + 1);
+}
+
+std::span<std::uint32_t const> Step::transfers_of(Participant const& participant) const {
+  auto const& operation = states_[participant.cell.index()].role->operations[participant.op.index()];
+  return transfers_.of(participant.cell, std::get<Communication>(operation.work));
+}
+
+/// A group is one kernel: it holds the SMs of its widest part.
+std::int64_t Step::sms_of(std::span<std::uint32_t const> transfers) const {
+  auto sms = std::int64_t{0};
+  for (auto const transfer : transfers) sms = std::max(sms, transfers_.folded(transfers_.at(transfer)).channels);
+  return sms;
 }
 
 std::uint32_t Step::stream_of(Participant const& participant) const {

@@ -23,8 +23,7 @@ class Folder {
     auto const rank = cells_.representative(meeting.expected.front());
     auto const& first = meeting.participants.front();
     if (!meeting.is_message())
-      return fold(std::get<Collective>(*first.part).kind, payload(program_, *first.part, rank), meeting.communicator,
-                  rank);
+      return fold(std::get<Collective>(*first.part), payload(program_, *first.part, rank), meeting.communicator, rank);
     auto const size = payload(program_, *first.part, cells_.representative(first.cell));
     return fold_message(size, rank, cells_.representative(meeting.expected.back()));
   }
@@ -32,12 +31,14 @@ class Folder {
   std::vector<collectives::Folded> folded;
 
  private:
-  std::uint32_t fold(CollectiveKind kind, Bytes size, CommunicatorId communicator, RankId rank) {
-    auto const [entry, is_new] = collectives_.try_emplace({kind, size, communicator, rank}, next());
+  std::uint32_t fold(Collective const& part, Bytes size, CommunicatorId communicator, RankId rank) {
+    auto const key = CollectiveKey{part.kind, part.reduction, part.type, size, communicator, rank};
+    auto const [entry, is_new] = collectives_.try_emplace(key, next());
     if (is_new) {
       auto const axes = program_.communicators[communicator.index()].axes;
       auto const layout = collectives::layout_of(program_.mesh, axes, rank, machine_.topology().gpus_per_node());
-      folded.push_back(collectives::fold(kind, size, layout, machine_.cluster(), machine_.topology()));
+      auto const question = collectives::Question{part.kind, size, part.reduction, part.type, {}};
+      folded.push_back(collectives::fold(question, layout, machine_.cluster(), machine_.topology()));
     }
     return entry->second;
   }
@@ -51,7 +52,8 @@ class Folder {
   StepProgram const& program_;
   Projection const& cells_;
   Machine const& machine_;
-  std::map<std::tuple<CollectiveKind, Bytes, CommunicatorId, RankId>, std::uint32_t> collectives_;
+  using CollectiveKey = std::tuple<CollectiveKind, Reduction, DataType, Bytes, CommunicatorId, RankId>;
+  std::map<CollectiveKey, std::uint32_t> collectives_;
   std::map<std::tuple<Bytes, RankId, RankId>, std::uint32_t> messages_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "sim/base/data_type.hpp"
 #include "sim/base/units.hpp"
+#include "sim/hardware/library.hpp"
 #include "sim/hardware/sourced.hpp"
 
 /// The machine as numbers: GPUs in nodes, nodes on a fabric. All bandwidths are one-way.
@@ -37,6 +38,10 @@ struct Gpu {
   Sourced<BytesPerSecond> memory_bandwidth;
   std::vector<Peak> peaks;
   Sourced<std::int64_t> sm_count;
+  Sourced<std::int64_t> compute_capability;  ///< times ten: 90 for sm_90; 0 if it is not NVIDIA's
+  std::string link_class;                    ///< the Link profile of its NVLink or xGMI; empty without
+  Sourced<BytesPerSecond> link;              ///< all of it, one way
+  Sourced<BytesPerSecond> pcie;              ///< its slot, one way, by the standard
   KernelEfficiency efficiency;
   Sourced<Duration> kernel_start;  ///< device time between two kernels of one stream
   Sourced<Bytes> context_memory;   ///< that a process holds before its first tensor
@@ -49,20 +54,46 @@ struct Gpu {
 /// How the GPUs of a node reach each other.
 enum class IntraNode : std::uint8_t {
   kNvSwitch,    ///< every GPU has its full NVLink rate to every other
+  kMesh,        ///< a link between any two GPUs, each an equal part of a GPU's rate (4 GPUs on NVLink, 8 on xGMI)
+  kCubeMesh,    ///< the hybrid cube mesh of a DGX-1: four neighbours with one or two links each
+  kPairs,       ///< bridges join two GPUs; the pairs reach each other over PCIe
   kPcieP2p,     ///< over PCIe switches or the root, directly
   kPcieStaged,  ///< over PCIe through host memory
   kNone         ///< one GPU
 };
 
-/// Latency and efficiency of collectives on one kind of link. Source of the terms: NCCL's cost model
-/// (src/graph/tuning.cc) and measured plateaus.
-struct LinkCost {
-  Sourced<Duration> step_latency;  ///< added by each step of a schedule that crosses this link
-  Sourced<double> efficiency;      ///< of the link's rate that a collective reaches
-  bool operator==(LinkCost const&) const = default;
+/// A kind of link inside nodes, and what collectives reach of it (hw_profiles/links). Fractions are of a port's one-way
+/// rate. Source of the terms: NCCL's cost model (src/graph/tuning.cc) and plateaus of measured sweeps.
+struct Link {
+  std::string name;
+  std::string description;
+  bool is_nvlink = false;                     ///< which row of step latencies it has; PCIe's otherwise
+  Sourced<double> ring_efficiency;            ///< ring and tree
+  Sourced<double> pair_efficiency;            ///< a ring of two GPUs
+  Sourced<double> peer_efficiency;            ///< all_to_all, send and receive
+  Sourced<double> multicast_efficiency;       ///< in-switch reduction and multicast, 8 GPUs or fewer; 0 without
+  Sourced<double> rack_multicast_efficiency;  ///< … more than 8
+  Sourced<Duration> multicast_latency;
+  Sourced<BytesPerSecond> ll_limit;  ///< bus bandwidth of LL inside a node; 0 for no limit
+  bool operator==(Link const&) const = default;
 };
 
+/// A way of carrying messages between nodes, and what collectives reach of it (hw_profiles/transports).
+struct Transport {
+  std::string name;
+  std::string description;
+  bool is_rdma = true;                  ///< NICs move the data; otherwise a CPU does, and TCP's costs apply
+  bool has_gpu_direct = true;           ///< NICs read GPU memory; otherwise data bounces through host memory
+  Sourced<double> efficiency;           ///< of the NICs' rate
+  Sourced<double> lone_gpu_efficiency;  ///< on top of it, where one GPU of a node takes part
+  Sourced<Duration> step_latency;       ///< a network step on top of the library's own, one switch included
+  bool operator==(Transport const&) const = default;
+};
+
+enum class CpuVendor : std::uint8_t { kIntel, kAmd, kOther };
+
 struct Host {
+  CpuVendor cpu = CpuVendor::kIntel;         ///< NCCL's costs of LL and of the network depend on it
   Sourced<Duration> launch;                  ///< host time to issue one kernel
   Sourced<Duration> communication_launch;    ///< host time to issue one collective
   Sourced<BytesPerSecond> memory_bandwidth;  ///< DRAM, all GPUs of the node together
@@ -77,9 +108,10 @@ struct Node {
   std::int64_t gpus = 1;
   IntraNode intra = IntraNode::kNone;
   Sourced<BytesPerSecond> gpu_link;  ///< NVLink of one GPU, all its links together; or its PCIe slot, if there is none
-  LinkCost intra_cost;
+  Link link;
   Sourced<BytesPerSecond> pcie;           ///< of one GPU to the host
   std::int64_t gpus_per_pcie_switch = 1;  ///< that share one uplink to the root
+  std::int64_t gpus_per_host = 0;         ///< of a rack that is one NVLink domain: GPUs of one tray; 0 for all
   std::int64_t nics = 1;
   Sourced<BytesPerSecond> nic;  ///< one of them
   Host host;
@@ -88,8 +120,6 @@ struct Node {
   Provenance nics_from;
   bool operator==(Node const&) const = default;
 };
-
-enum class FabricKind : std::uint8_t { kInfiniBand, kRoce, kEthernetTcp };
 
 /// One tier of switches, from the nodes up.
 struct FabricLevel {
@@ -104,13 +134,11 @@ struct FabricLevel {
 struct Fabric {
   std::string name;
   std::string description;
-  FabricKind kind{};
+  Transport transport;
   bool is_rail_optimised = false;   ///< NIC i of every node hangs on leaf i
-  bool has_gpu_direct = true;       ///< NICs read GPU memory; otherwise data bounces through host memory
   Sourced<BytesPerSecond> port;     ///< rate of one port; a NIC runs at the slower of its own and this
   std::int64_t ports_per_node = 0;  ///< NICs of a node that are plugged in; 0 for all of them
   std::vector<FabricLevel> levels;
-  LinkCost cost;
   Provenance ports_per_node_from;
   bool operator==(Fabric const&) const = default;
 
@@ -118,13 +146,12 @@ struct Fabric {
   [[nodiscard]] std::int64_t capacity() const { return levels.empty() ? 1 : levels.back().nodes; }
 };
 
-/// Collective-library constants that belong to no link.
-struct CollectiveCost {
-  Sourced<Duration> launch;                    ///< once for each collective
-  Sourced<double> memory_bytes_per_wire_byte;  ///< HBM traffic caused by one byte on the wire
-  Sourced<std::int64_t> channels;              ///< SMs that a running collective holds
-  Sourced<Bytes> buffers;                      ///< device memory of one communicator
-  bool operator==(CollectiveCost const&) const = default;
+/// A link or NIC that is slower than its kind, or broken.
+struct Fault {
+  std::string resource;              ///< as Topology names it, without direction: "nic3", "gpu2.nvlink", "leaf"
+  std::optional<std::int64_t> node;  ///< of all nodes if not given; of a tier, the switch group
+  double rate = 0;                   ///< the fraction of its rate that is left; 0 is broken
+  bool operator==(Fault const&) const = default;
 };
 
 struct Cluster {
@@ -133,7 +160,8 @@ struct Cluster {
   Node node;
   std::int64_t nodes = 1;
   Fabric fabric;
-  CollectiveCost collectives;
+  Library library;
+  std::vector<Fault> faults;
   std::string calibration;  ///< "uncalibrated: …", or what was fitted on what and when
   bool operator==(Cluster const&) const = default;
 
@@ -145,10 +173,11 @@ struct Cluster {
 namespace twinstep {
 template <>
 struct EnumNames<hardware::IntraNode> {
-  static constexpr std::array<std::string_view, 4> values{"nvswitch", "pcie-p2p", "pcie-staged", "none"};
+  static constexpr std::array<std::string_view, 7> values{"nvswitch", "mesh",        "cube-mesh", "pairs",
+                                                          "pcie-p2p", "pcie-staged", "none"};
 };
 template <>
-struct EnumNames<hardware::FabricKind> {
-  static constexpr std::array<std::string_view, 3> values{"infiniband", "roce", "ethernet-tcp"};
+struct EnumNames<hardware::CpuVendor> {
+  static constexpr std::array<std::string_view, 3> values{"intel", "amd", "other"};
 };
 }  // namespace twinstep

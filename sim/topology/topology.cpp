@@ -31,7 +31,7 @@ Topology::Topology(hardware::Cluster const& cluster) : gpus_per_node_{cluster.no
   auto const from_memory = drawing.graph.routes_from(memory);
   auto const from_leaf = drawing.nics.empty() ? RouteTree{} : drawing.graph.routes_from(drawing.leaf);
   auto const is_staged_inside = cluster.node.intra == hardware::IntraNode::kPcieStaged;
-  auto const is_staged_outside = !cluster.fabric.has_gpu_direct;
+  auto const is_staged_outside = !cluster.fabric.transport.has_gpu_direct;
 
   for (auto gpu = std::size_t{0}; gpu < drawing.gpus.size(); ++gpu) {
     auto const from_gpu = drawing.graph.routes_from(drawing.gpus[gpu]);

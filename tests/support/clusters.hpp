@@ -9,6 +9,29 @@ namespace twinstep::tests {
 
 inline constexpr auto kEndless = BytesPerSecond{1e18};
 
+/// Collectives reach the full rate of such links, and pay no step of their own.
+inline hardware::Link lossless_link() {
+  auto link = hardware::Link{};
+  link.is_nvlink = true;
+  link.ring_efficiency.value = 1;
+  link.pair_efficiency.value = 1;
+  link.peer_efficiency.value = 1;
+  return link;
+}
+
+inline hardware::Library free_library() {
+  auto library = hardware::Library{};
+  library.tree_efficiency.value = 1;
+  library.multicast_tree_efficiency.value = 1;
+  for (auto& protocol : library.protocols) protocol = {{1.0}, {1.0}, {1.0}};
+  return library;
+}
+
+/// A step inside nodes takes `alpha`, whatever the algorithm and protocol.
+inline void set_inside_step(hardware::Cluster& cluster, Duration alpha) {
+  for (auto& row : cluster.library.tuning.nvlink_latency) row.fill(alpha);
+}
+
 /// A machine without latencies or losses, on which only what a test sets costs anything.
 inline hardware::Cluster ideal_cluster(std::int64_t nodes, std::int64_t gpus, hardware::IntraNode intra) {
   auto cluster = hardware::Cluster{};
@@ -30,11 +53,13 @@ inline hardware::Cluster ideal_cluster(std::int64_t nodes, std::int64_t gpus, ha
   node.gpu_link.value = kEndless;
   node.pcie.value = kEndless;
   node.nic.value = kEndless;
-  node.intra_cost.efficiency.value = 1;
+  node.link = lossless_link();
   node.host.memory_bandwidth.value = kEndless;
   node.host.memory_capacity.value = Bytes{std::int64_t{1} << 42};
   cluster.fabric.port.value = kEndless;
-  cluster.fabric.cost.efficiency.value = 1;
+  cluster.fabric.transport.efficiency.value = 1;
+  cluster.fabric.transport.lone_gpu_efficiency.value = 1;
+  cluster.library = free_library();
   return cluster;
 }
 
@@ -42,7 +67,7 @@ inline hardware::Cluster ideal_cluster(std::int64_t nodes, std::int64_t gpus, ha
 inline hardware::Cluster flat_cluster(std::int64_t ranks, BytesPerSecond bandwidth, Duration alpha) {
   auto cluster = ideal_cluster(ranks, 1, hardware::IntraNode::kNone);
   cluster.node.nic.value = bandwidth;
-  cluster.fabric.cost.step_latency.value = alpha;
+  cluster.fabric.transport.step_latency.value = alpha;
   cluster.fabric.levels = {{"leaf", ranks, {1.0}, {}}};
   return cluster;
 }
@@ -51,7 +76,7 @@ inline hardware::Cluster flat_cluster(std::int64_t ranks, BytesPerSecond bandwid
 inline hardware::Cluster crossbar_node(std::int64_t gpus, BytesPerSecond bandwidth, Duration alpha) {
   auto cluster = ideal_cluster(1, gpus, hardware::IntraNode::kNvSwitch);
   cluster.node.gpu_link.value = bandwidth;
-  cluster.node.intra_cost.step_latency.value = alpha;
+  set_inside_step(cluster, alpha);
   return cluster;
 }
 
@@ -67,7 +92,9 @@ inline hardware::Cluster h100_like(std::int64_t nodes) {
   node.gpu.peaks = {{DataType::kBf16, {FlopsPerSecond{989e12}}}};
   node.gpu.sm_count.value = 132;
   node.gpu_link.value = 450_GBps;
-  node.intra_cost = {{3400_ns}, {0.81}};
+  node.link.ring_efficiency.value = 0.81;
+  node.link.pair_efficiency.value = 0.81;
+  node.link.peer_efficiency.value = 0.81;
   node.pcie.value = 63_GBps;
   node.nic.value = 50_GBps;
   node.host.memory_bandwidth.value = 600_GBps;
@@ -75,10 +102,11 @@ inline hardware::Cluster h100_like(std::int64_t nodes) {
   fabric.is_rail_optimised = true;
   fabric.port.value = 50_GBps;
   fabric.levels = {{"leaf", 32, {1.0}, {100_ns}}, {"spine", 512, {1.0}, {100_ns}}};
-  fabric.cost = {{14_us}, {0.98}};
-  cluster.collectives.launch.value = 8400_ns;
-  cluster.collectives.memory_bytes_per_wire_byte.value = 2.5;
-  cluster.collectives.channels.value = 24;
+  fabric.transport.step_latency.value = 14_us;
+  fabric.transport.efficiency.value = 0.98;
+  set_inside_step(cluster, 3400_ns);
+  cluster.library.kernel_start.value = 8400_ns;
+  cluster.library.memory_bytes_per_wire_byte.value = 2.5;
   return cluster;
 }
 

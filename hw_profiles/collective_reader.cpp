@@ -1,0 +1,97 @@
+#include "hw_profiles/collective_reader.hpp"
+
+#include "hw_profiles/catalog.hpp"
+#include "hw_profiles/tuning_reader.hpp"
+
+namespace twinstep::hw_profiles {
+
+using io::Node;
+
+hardware::Link read_link(NumberReader const& numbers, Node const& node) {
+  node.allow_only({"name", "description", "is_nvlink", "ring_efficiency", "pair_efficiency", "peer_efficiency",
+                   "multicast_efficiency", "rack_multicast_efficiency", "multicast_latency", "ll_limit"});
+  return {.name = text(node, "name"),
+          .description = optional_text(node, "description"),
+          .is_nvlink = node.at("is_nvlink").boolean(),
+          .ring_efficiency = numbers.sourced(node, "ring_efficiency", fraction),
+          .pair_efficiency = numbers.sourced(node, "pair_efficiency", fraction),
+          .peer_efficiency = numbers.sourced(node, "peer_efficiency", fraction),
+          .multicast_efficiency = numbers.sourced(node, "multicast_efficiency", fraction_from_zero),
+          .rack_multicast_efficiency = numbers.sourced(node, "rack_multicast_efficiency", fraction_from_zero),
+          .multicast_latency = numbers.sourced(node, "multicast_latency", duration),
+          .ll_limit = numbers.sourced(node, "ll_limit", bandwidth_from_zero)};
+}
+
+hardware::Transport read_transport(NumberReader const& numbers, Node const& node) {
+  node.allow_only(
+      {"name", "description", "is_rdma", "has_gpu_direct", "efficiency", "lone_gpu_efficiency", "step_latency"});
+  return {.name = text(node, "name"),
+          .description = optional_text(node, "description"),
+          .is_rdma = node.at("is_rdma").boolean(),
+          .has_gpu_direct = node.at("has_gpu_direct").boolean(),
+          .efficiency = numbers.sourced(node, "efficiency", fraction),
+          .lone_gpu_efficiency = numbers.sourced(node, "lone_gpu_efficiency", fraction),
+          .step_latency = numbers.sourced(node, "step_latency", duration)};
+}
+
+namespace {
+
+hardware::ProtocolCost read_protocol(NumberReader const& numbers, Node const& node) {
+  node.allow_only({"latency_factor", "wire_efficiency", "copy_efficiency"});
+  return {.latency_factor = numbers.sourced(node, "latency_factor", positive_number),
+          .wire_efficiency = numbers.sourced(node, "wire_efficiency", fraction),
+          .copy_efficiency = numbers.sourced(node, "copy_efficiency", fraction)};
+}
+
+hardware::LauncherCost read_launcher(NumberReader const& numbers, Node const& node) {
+  node.allow_only({"fixed", "per_gpu", "per_peer"});
+  return {.fixed = numbers.sourced(node, "fixed", duration),
+          .per_gpu = numbers.sourced(node, "per_gpu", duration),
+          .per_peer = numbers.sourced(node, "per_peer", duration)};
+}
+
+/// An object with one member for each word of the enumeration.
+template <class Enum, class Read, class Out>
+void read_each(Node const& node, Read read, Out& out) {
+  auto const names = all_names<Enum>();
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = read(node.at(names[i]));
+}
+
+/// The constants of the library's version, out of the shipped table that it names. "none" has none.
+hardware::Tuning read_named_tuning(Node const& library) {
+  auto const name = library.at("tuning");
+  if (name.string() == "none") return {};
+  auto const document = io::parse({tuning_file(name.string()), std::string{tuning_text(name)}});
+  return read_tuning(document.at("versions"), optional_text(library, "version"));
+}
+
+}  // namespace
+
+hardware::Library read_library(NumberReader const& numbers, Node const& node) {
+  node.allow_only({"name", "description", "version", "environment", "choice", "tuning", "protocols", "kernel_start",
+                   "tree_efficiency", "multicast_tree_efficiency", "multicast_chunk_overhead", "ll_limit_per_channel",
+                   "memory_bytes_per_wire_byte", "buffers", "launchers"});
+  auto library = hardware::Library{
+      .name = text(node, "name"),
+      .description = optional_text(node, "description"),
+      .version = optional_text(node, "version"),
+      .choice = node.at("choice").word<hardware::Choice>(),
+      .kernel_start = numbers.sourced(node, "kernel_start", duration),
+      .tree_efficiency = numbers.sourced(node, "tree_efficiency", fraction),
+      .multicast_tree_efficiency = numbers.sourced(node, "multicast_tree_efficiency", fraction),
+      .multicast_chunk_overhead = numbers.sourced(node, "multicast_chunk_overhead", size),
+      .ll_limit_per_channel = numbers.sourced(node, "ll_limit_per_channel", bandwidth_from_zero),
+      .memory_bytes_per_wire_byte = numbers.sourced(node, "memory_bytes_per_wire_byte", number_from_zero),
+      .buffers = numbers.sourced(node, "buffers", size)};
+  if (auto const environment = node.find("environment"))
+    for (auto const& [name, value] : environment->members())
+      library.environment[std::string{name}] = std::string{value.string()};
+  library.tuning = read_named_tuning(node);
+  read_each<hardware::Protocol>(
+      node.at("protocols"), [&](Node const& each) { return read_protocol(numbers, each); }, library.protocols);
+  read_each<hardware::Launcher>(
+      node.at("launchers"), [&](Node const& each) { return read_launcher(numbers, each); }, library.launchers);
+  return library;
+}
+
+}  // namespace twinstep::hw_profiles

@@ -1,0 +1,55 @@
+#include "sim/collectives/dispatch.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "sim/base/check.hpp"
+
+namespace twinstep::collectives {
+namespace {
+
+using Kind = program::CollectiveKind;
+
+bool is_all_reduce(Kind kind) {
+  return kind == Kind::kAllReduce;
+}
+bool is_broadcast_or_reduce(Kind kind) {
+  return kind == Kind::kBroadcast || kind == Kind::kReduce;
+}
+bool is_gather_like(Kind kind) {
+  return kind == Kind::kAllGather || kind == Kind::kReduceScatter;
+}
+
+constexpr auto kAlgorithms = std::to_array<AlgorithmEntry>({
+    {Algorithm::kRing,
+     [](Kind kind) { return is_all_reduce(kind) || is_broadcast_or_reduce(kind) || is_gather_like(kind); },
+     [](Kind kind, std::int64_t ranks, std::int64_t root, std::int64_t) { return ring_schedule(kind, ranks, root); },
+     ring_timing, fold_ring},
+    {Algorithm::kTree, is_all_reduce,
+     [](Kind, std::int64_t ranks, std::int64_t, std::int64_t per_node) { return tree_schedule(ranks, per_node); },
+     tree_timing, fold_tree},
+    {Algorithm::kBinomial, is_broadcast_or_reduce,
+     [](Kind kind, std::int64_t ranks, std::int64_t root, std::int64_t) {
+       return binomial_schedule(kind, ranks, root);
+     },
+     binomial_timing, fold_binomial},
+    {Algorithm::kPairwise, [](Kind) { return true; },
+     [](Kind kind, std::int64_t ranks, std::int64_t root, std::int64_t) {
+       return pairwise_schedule(kind, ranks, root);
+     },
+     pairwise_timing, fold_pairwise},
+});
+
+}  // namespace
+
+std::span<AlgorithmEntry const> all_algorithms() {
+  return kAlgorithms;
+}
+
+AlgorithmEntry const& algorithm_of(Algorithm algorithm) {
+  auto const* const entry = std::ranges::find(kAlgorithms, algorithm, &AlgorithmEntry::algorithm);
+  TWINSTEP_CHECK(entry != kAlgorithms.end(), "every algorithm has its entry");
+  return *entry;
+}
+
+}  // namespace twinstep::collectives
