@@ -30,9 +30,7 @@ Folded fold_as(FoldRequest const& request) {
 
 Folded fold(Question const& question, Layout const& layout, hardware::Cluster const& cluster,
             topology::Topology const& topology) {
-  if (question.forced.algorithm) require_available(question.kind, *question.forced.algorithm);
-  if (layout.ranks <= 1 || question.size.count() <= 0) return {};
-  return choose(question, Placement{layout, cluster, topology}, cluster, topology);
+  return Chooser{layout, cluster, topology}.fold(question);
 }
 
 Folded fold_message(Bytes size, RankId from, RankId to, hardware::Cluster const& cluster,
