@@ -37,7 +37,8 @@ struct Graph {
 
 /// The graph of the communicator that `placement` describes. Follows the search's lists of speeds, its duplication and
 /// its limits on a switch or on PCIe; a mesh counts as a switch whose channels are no faster than one of its links,
-/// which is what NCCL finds on four GPUs with NVLink and on the cube mesh. Cost O(speeds).
+/// which is what NCCL finds on four GPUs with NVLink and on the cube mesh. GPUs that only reach each other through host
+/// memory are taken to stand on two sockets. A library without a tuner finds no channels. Cost O(speeds).
 [[nodiscard]] Graph find_graph(Placement const& placement, hardware::Cluster const& cluster,
                                Environment const& environment);
 
