@@ -92,8 +92,8 @@ std::int64_t count_from_zero(Node const& node) {
 }
 
 BytesPerSecond bandwidth_from_zero(Node const& node) {
-  auto const rate = node.bandwidth();
-  return rate.count() == 0 ? rate : plausible(node, rate);
+  auto const is_zero = node.string() == "0 GB/s" || node.string() == "0 B/s";
+  return is_zero ? BytesPerSecond{} : bandwidth(node);
 }
 
 std::string text(Node const& parent, std::string_view key) {

@@ -8,7 +8,7 @@
 namespace twinstep::hw_profiles {
 
 /// The constants of one version of NCCL, out of the list "versions" of a file such as
-/// hw_profiles/tuning/nccl-tuning.json.
+/// hw_profiles/tuning/nccl.json.
 ///
 /// The list is sorted by version; every entry changes the ones before it, and the first is complete. Taken is the last
 /// entry that is not newer than `version` ("2.27.7"; "" for the newest of all).

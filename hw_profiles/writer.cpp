@@ -117,7 +117,7 @@ void put(Writer& out, std::string_view key, hardware::Library const& library) {
   for (auto const& [name, value] : library.environment) put(out, name, value);
   out.close('}');
   put(out, "choice", name_of(library.choice));
-  put(out, "tuning", library.tuning.from_version.empty() ? "none" : "nccl");
+  put(out, "tuning", std::string_view{library.tuning.from_version.empty() ? "none" : "nccl"});
   out.open("protocols", '{');
   for (std::size_t i = 0; i < library.protocols.size(); ++i) {
     out.open(all_names<hardware::Protocol>()[i], '{');

@@ -49,7 +49,7 @@ TEST_CASE("a step longer than the simulated clock is the question's fault, not t
 }
 
 TEST_CASE("memory that 63 bits do not count is refused, not wrapped to a negative number", "[cli]") {
-  check_refusal(simulate({"cluster.gpu.context_memory=9000 PB", "cluster.collectives.buffers=9000 PB"}),
+  check_refusal(simulate({"cluster.gpu.context_memory=9000 PB", "cluster.library.buffers=9000 PB"}),
                 {"twinstep: small.json: zero-3: ", "more bytes than 63 bits count"});
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("a machine's number that no machine has is refused at its place", "[cl
       {{"cluster.gpu.efficiency.gemm=1e-300"}, {"/efficiency/gemm: ", "found 1e-300", "at least 1e-09"}},
       {{"cluster.gpu.efficiency.gemm_half_k=1e300"}, {"/gemm_half_k: ", "found 1e+300", "lower it"}},
       {{"cluster.fabric.levels.0.oversubscription=1e308"}, {"/oversubscription: ", "found 1e+308", "lower it"}},
-      {{"cluster.collectives.channels=9007199254740992"}, {"/channels: ", "at most 1000000", "lower it"}},
+      {{"cluster.node.nics=9007199254740992"}, {"/nics: ", "at most 1024", "lower it"}},
       {{"cluster.node.host.launch=9000000 s"}, {"/host/launch: ", "\"9000000 s\"", "at most an hour"}},
       {{"cluster.fabric.levels.0.hop_latency=2 h"}, {"/hop_latency: ", "\"2 h\"", "at most an hour"}},
       {{"cluster.node.gpus=100000"}, {"/cluster/node/gpus: ", "found 100000", "at most 1024"}},
@@ -85,7 +85,7 @@ TEST_CASE("training that cannot be simulated in time and memory is refused at it
 
 TEST_CASE("the slowest parts that are allowed still give an answer", "[cli]") {
   auto const outcome = simulate({"cluster.gpu.efficiency.gemm=0.000001", "cluster.node.host.launch=1 s",
-                                 "cluster.node.nic=1 Mb/s", "cluster.fabric.cost.step_latency=1 s"});
+                                 "cluster.node.nic=1 Mb/s", "cluster.fabric.transport.step_latency=1 s"});
   INFO(outcome.err);
   CHECK(outcome.exit_code == 0);
   CHECK_THAT(outcome.out, !Catch::Contains(": -"));  // nothing wrapped below zero

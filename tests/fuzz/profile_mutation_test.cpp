@@ -94,6 +94,9 @@ TEST_CASE("a damaged profile is read or refused with one line, and never crashes
         case Kind::kGpu: static_cast<void>(read_gpu(document)); break;
         case Kind::kNode: static_cast<void>(read_node(document)); break;
         case Kind::kFabric: static_cast<void>(read_fabric(document)); break;
+        case Kind::kLink: static_cast<void>(read_link(document)); break;
+        case Kind::kTransport: static_cast<void>(read_transport(document)); break;
+        case Kind::kLibrary: static_cast<void>(read_library(document)); break;
         case Kind::kCluster: static_cast<void>(read_cluster(document)); break;
       }
     });

@@ -55,6 +55,7 @@ class TemporaryFile {
 };
 
 bool is_quantity(std::string_view text) {
+  if (text == "0 GB/s") return true;  // "no limit"
   auto const reads = [text](auto read_one) {
     try {
       static_cast<void>(read_one(text));
@@ -110,7 +111,9 @@ TEST_CASE("a DGX H100 has the numbers of its datasheet, one way", "[hw_profiles]
   CHECK(cluster.fabric.levels.at(0).nodes == 32);
   CHECK(cluster.fabric.levels.at(0).oversubscription.value == 1);
   CHECK(cluster.fabric.levels.at(1).nodes == 256);
-  CHECK(cluster.collectives.channels.value == 24);
+  CHECK(cluster.node.link.name == "nvlink4");
+  CHECK(cluster.fabric.transport.name == "infiniband");
+  CHECK(cluster.library.name == "nccl");
   CHECK(cluster.calibration.starts_with("uncalibrated: "));
 }
 
@@ -138,7 +141,7 @@ TEST_CASE("the other machines have the numbers of their datasheets", "[hw_profil
   CHECK(read("\"dgx-b200-ndr\"").node.gpu.peak(DataType::kBf16) == 2250_TFLOPS);
 
   auto const roce = read("\"dgx-h100-roce\"");
-  CHECK(roce.fabric.kind == hardware::FabricKind::kRoce);
+  CHECK(roce.fabric.transport.name == "roce");
   // Meta's pods: 3072 GPUs are 384 nodes of 8, and one way in seven leads out of a pod.
   CHECK(roce.fabric.levels.at(1).nodes == 384);
   CHECK(roce.fabric.levels.at(1).oversubscription.value == 7);
@@ -146,13 +149,13 @@ TEST_CASE("the other machines have the numbers of their datasheets", "[hw_profil
   auto const desk = read("\"workstation-2gpu-10gbe\"");
   CHECK(desk.node.intra == hardware::IntraNode::kPcieStaged);
   CHECK(desk.node.gpus == 2);
-  CHECK_FALSE(desk.fabric.has_gpu_direct);
+  CHECK_FALSE(desk.fabric.transport.has_gpu_direct);
   CHECK(desk.node.nic.value == BytesPerSecond{1.25e9});
 }
 
 TEST_CASE("every number that ships has a unit and a source", "[hw_profiles]") {
   auto const profiles = list_profiles();
-  REQUIRE(profiles.size() >= 7 + 6 + 6 + 4);
+  REQUIRE(profiles.size() >= 7 + 6 + 6 + 4 + 8 + 11 + 3);
   for (auto const& profile : profiles) {
     CAPTURE(profile.name);
     CHECK_FALSE(profile.description.empty());
@@ -181,7 +184,7 @@ TEST_CASE("every shipped cluster reads back as it is written", "[hw_profiles]") 
 TEST_CASE("a scenario changes any number of its cluster, and the number becomes the scenario's", "[hw_profiles]") {
   auto const cluster = read(kH100, {"cluster.nodes=16", "cluster.gpu.memory_capacity=\"141 GB\"",
                                     "cluster.node.nic=\"800 Gb/s\"", "cluster.fabric.levels.0.oversubscription=2",
-                                    "cluster.collectives.channels=16", "cluster.gpu.peaks.bf16=500 TFLOP/s"});
+                                    "cluster.library.kernel_start=7 us", "cluster.gpu.peaks.bf16=500 TFLOP/s"});
   CHECK(cluster.nodes == 16);
   CHECK(cluster.node.gpu.memory_capacity.value == 141_GB);
   CHECK(cluster.node.gpu.memory_capacity.basis == Basis::kScenario);
@@ -189,11 +192,11 @@ TEST_CASE("a scenario changes any number of its cluster, and the number becomes 
   CHECK(cluster.node.nic.value == 100_GBps);
   CHECK(cluster.fabric.levels.at(0).oversubscription.value == 2);
   CHECK(cluster.fabric.levels.at(0).nodes == 32);
-  CHECK(cluster.collectives.channels.value == 16);
+  CHECK(cluster.library.kernel_start.value == 7_us);
   CHECK(cluster.node.gpu.peak(DataType::kBf16) == 500_TFLOPS);
   // What was not named stays the profile's.
   CHECK(cluster.node.gpu.memory_bandwidth.basis == Basis::kDatasheet);
-  CHECK(cluster.collectives.launch.basis == Basis::kDatasheet);
+  CHECK(cluster.library.buffers.basis == Basis::kMeasured);
 }
 
 TEST_CASE("setting only the value of a number leaves it no source of its own", "[hw_profiles]") {
@@ -214,11 +217,12 @@ TEST_CASE("a setting works below a cluster that is only a name", "[hw_profiles]"
   CHECK(read("\"dgx-h100-ndr\"", {"cluster.nodes=2"}).nodes == 2);
 }
 
-TEST_CASE("parts of a cluster are swapped by name, with the collectives that belong to them", "[hw_profiles]") {
+TEST_CASE("parts of a cluster are swapped by name, with the link and the transport that belong to them", "[hw_profiles]") {
   auto const cluster = read(R"({"profile": "dgx-h100-ndr", "node": "dgx-b200", "fabric": "roce-400", "nodes": 2})");
   CHECK(cluster.node.name == "dgx-b200");
   CHECK(cluster.fabric.name == "roce-400");
-  CHECK(cluster.collectives.channels.value == 16);
+  CHECK(cluster.node.link.name == "nvlink5");
+  CHECK(cluster.fabric.transport.name == "roce");
   auto const swapped = read(R"({"profile": "dgx-h100-ndr", "gpu": {"profile": "h200-sxm-141", "sm_count": 66}})");
   CHECK(swapped.node.gpu.name == "h200-sxm-141");
   CHECK(swapped.node.gpu.sm_count.value == 66);
@@ -287,7 +291,7 @@ TEST_CASE("an efficiency is a fraction above 0 and up to 1", "[hw_profiles]") {
       error_of(kH100, {"cluster.gpu.efficiency.gemm=68"}) ==
       "--set cluster.gpu.efficiency.gemm=68: /cluster/node/gpu/efficiency/gemm: found 68, expected a fraction above 0 "
       "and up to 1; 90 % is written 0.9");
-  CHECK_THAT(error_of(kH100, {"cluster.fabric.cost.efficiency=0"}), Catch::Contains("expected a fraction above 0"));
+  CHECK_THAT(error_of(kH100, {"cluster.fabric.transport.efficiency=0"}), Catch::Contains("expected a fraction above 0"));
   CHECK_THAT(error_of(kH100, {"cluster.fabric.levels.0.oversubscription=0"}),
              Catch::Contains("found 0, expected a number above zero"));
   CHECK_THAT(error_of(kH100, {"cluster.gpu.efficiency.gemm_half_k=-1"}),

@@ -79,7 +79,7 @@ TEST_CASE("staged copies write host memory and read it again", "[topology]") {
 
 TEST_CASE("without GPUDirect what leaves a GPU for the network crosses host memory twice", "[topology]") {
   auto cluster = tests::h100_like(2);
-  cluster.fabric.has_gpu_direct = false;
+  cluster.fabric.transport.has_gpu_direct = false;
   auto const topology = Topology{cluster};
   CHECK(names(topology, topology.out_of_node(0)) == Names{"gpu0.pcie.out", "host.dram", "host.dram", "nic0.out"});
   CHECK(names(topology, topology.into_node(0)) == Names{"nic0.in", "host.dram", "host.dram", "gpu0.pcie.in"});
