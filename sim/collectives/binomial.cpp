@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 
 #include "sim/base/check.hpp"
 #include "sim/collectives/algorithms.hpp"
@@ -11,17 +10,6 @@ namespace twinstep::collectives {
 namespace {
 
 using program::CollectiveKind;
-
-std::int64_t floor_log2(std::int64_t value) {
-  return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(value))) - 1;
-}
-std::int64_t ceil_log2(std::int64_t value) {
-  return value <= 1 ? 0 : floor_log2(value - 1) + 1;
-}
-
-std::int64_t wrap(std::int64_t index, std::int64_t count) {
-  return (index % count + count) % count;
-}
 
 /// In step s the 2^s ranks from the root on have everything, and each sends it 2^s places further.
 std::optional<Message> broadcast_step(Schedule const& tree, std::int64_t rank, std::int64_t step, std::int64_t) {

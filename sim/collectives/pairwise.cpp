@@ -20,10 +20,6 @@ std::int64_t rounds(std::int64_t peers) {
   return divide_up(peers, kPeersAtOnce);
 }
 
-std::int64_t wrap(std::int64_t index, std::int64_t count) {
-  return (index % count + count) % count;
-}
-
 /// The peer, counted from the sender or the root, that is served in `step` on `lane`; may lie beyond the last.
 std::int64_t distance(std::int64_t step, std::int64_t lane) {
   return step * kPeersAtOnce + lane + 1;

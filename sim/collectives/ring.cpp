@@ -12,10 +12,6 @@ namespace {
 
 using program::CollectiveKind;
 
-std::int64_t wrap(std::int64_t index, std::int64_t count) {
-  return (index % count + count) % count;
-}
-
 std::int64_t next(Schedule const& ring, std::int64_t rank) {
   return rank + 1 == ring.ranks ? 0 : rank + 1;
 }

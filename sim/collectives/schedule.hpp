@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 
@@ -9,6 +10,19 @@
 namespace twinstep::collectives {
 
 using hardware::Algorithm;
+
+/// `index` counted round a circle of `count` places, forwards or backwards.
+[[nodiscard]] constexpr std::int64_t wrap(std::int64_t index, std::int64_t count) {
+  return (index % count + count) % count;
+}
+
+/// The largest k with 2^k <= value, and the smallest with 2^k >= value. Require value >= 1.
+[[nodiscard]] constexpr std::int64_t floor_log2(std::int64_t value) {
+  return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(value))) - 1;
+}
+[[nodiscard]] constexpr std::int64_t ceil_log2(std::int64_t value) {
+  return value <= 1 ? 0 : floor_log2(value - 1) + 1;
+}
 
 /// One message of a schedule: a run of chunks from one rank's buffer into another's.
 struct Message {

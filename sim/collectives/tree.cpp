@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "sim/base/check.hpp"
 #include "sim/collectives/algorithms.hpp"
@@ -13,13 +12,6 @@ namespace twinstep::collectives {
 namespace {
 
 using program::CollectiveKind;
-
-std::int64_t floor_log2(std::int64_t value) {
-  return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(value))) - 1;
-}
-std::int64_t ceil_log2(std::int64_t value) {
-  return value <= 1 ? 0 : floor_log2(value - 1) + 1;
-}
 
 /// A binary tree over nodes 0 … count - 1 whose shape follows from the binary digits. Node 0 is the root. Any other
 /// has a lowest set bit b; it stands log2(b) levels above the odd nodes, which are the leaves.
