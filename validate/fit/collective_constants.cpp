@@ -1,0 +1,175 @@
+#include "validate/fit/collective_constants.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace twinstep::validate {
+namespace {
+
+using hardware::Cluster;
+using hardware::Launcher;
+using hardware::Protocol;
+
+double microseconds(Duration time) {
+  return to_seconds(time).count() * 1e6;
+}
+Duration from_microseconds(double value) {
+  return to_duration(Seconds{value * 1e-6});
+}
+BytesPerSecond from_gigabytes(double value) {
+  return BytesPerSecond{value * 1e9};
+}
+
+bool is_inside(CollectiveCase const& one) {
+  return one.layout().most_ranks_per_node() > 1;
+}
+bool is_between(CollectiveCase const& one) {
+  return one.layout().nodes() > 1;
+}
+bool is_exchange(CollectiveCase const& one) {
+  return one.record().kind == MeasuredKind::kAllToAll || one.record().kind == MeasuredKind::kSendReceive;
+}
+bool has_multicast(CollectiveCase const& one) {
+  return is_inside(one) && one.record().kind == MeasuredKind::kAllReduce &&
+         one.cluster().node.link.multicast_efficiency.value > 0;
+}
+bool is_rack(CollectiveCase const& one) {
+  return one.layout().most_ranks_per_node() > 8;
+}
+
+std::string only_if(bool applies, std::string const& owner) {
+  return applies ? owner : std::string{};
+}
+
+// Owners.
+std::string ring_link(CollectiveCase const& one) {
+  return only_if(is_inside(one) && !is_exchange(one) && one.record().ranks > 2, one.cluster().node.link.name);
+}
+std::string pair_link(CollectiveCase const& one) {
+  return only_if(is_inside(one) && !is_exchange(one) && one.record().ranks == 2, one.cluster().node.link.name);
+}
+std::string peer_link(CollectiveCase const& one) {
+  return only_if(is_inside(one) && is_exchange(one), one.cluster().node.link.name);
+}
+std::string multicast_link(CollectiveCase const& one) {
+  return only_if(has_multicast(one) && !is_rack(one), one.cluster().node.link.name);
+}
+std::string rack_link(CollectiveCase const& one) {
+  return only_if(has_multicast(one) && is_rack(one), one.cluster().node.link.name);
+}
+std::string any_multicast_link(CollectiveCase const& one) {
+  return only_if(has_multicast(one), one.cluster().node.link.name);
+}
+std::string limited_link(CollectiveCase const& one) {
+  return only_if(is_inside(one) && !is_between(one) && one.cluster().node.link.ll_limit.value.count() > 0,
+                 one.cluster().node.link.name);
+}
+std::string transport(CollectiveCase const& one) {
+  return only_if(is_between(one), one.cluster().fabric.transport.name);
+}
+std::string lone_transport(CollectiveCase const& one) {
+  return only_if(is_between(one) && !is_inside(one), one.cluster().fabric.transport.name);
+}
+std::string tuned_library(CollectiveCase const& one) {
+  return only_if(!is_exchange(one), one.cluster().library.name);
+}
+std::string multicast_library(CollectiveCase const& one) {
+  return only_if(has_multicast(one), one.cluster().library.name);
+}
+std::string multicast_tree_library(CollectiveCase const& one) {
+  return only_if(has_multicast(one) && is_between(one), one.cluster().library.name);
+}
+std::string channel_limited_library(CollectiveCase const& one) {
+  return only_if(!is_exchange(one) && is_between(one) && one.cluster().library.ll_limit_per_channel.value.count() > 0,
+                 one.cluster().library.name);
+}
+std::string one_process(CollectiveCase const& one) {
+  return only_if(one.record().launcher == Launcher::kOneProcess && one.record().kind != MeasuredKind::kAllToAll,
+                 one.cluster().library.name);
+}
+std::string python(CollectiveCase const& one) {
+  return only_if(one.record().launcher == Launcher::kPython, one.cluster().library.name);
+}
+std::string exchange_of_processes(CollectiveCase const& one) {
+  return only_if(one.record().kind == MeasuredKind::kAllToAll && one.record().launcher == Launcher::kProcessPerGpu,
+                 one.cluster().library.name);
+}
+std::string exchange_of_one_process(CollectiveCase const& one) {
+  return only_if(one.record().kind == MeasuredKind::kAllToAll && one.record().launcher == Launcher::kOneProcess,
+                 one.cluster().library.name);
+}
+
+// Pools.
+std::string links(CollectiveCase const& one) {
+  return one.cluster().node.link.is_nvlink ? "nvlink" : one.cluster().node.link.name;
+}
+std::string transports(CollectiveCase const& one) {
+  return one.cluster().fabric.transport.is_rdma ? "rdma" : "sockets";
+}
+std::string libraries(CollectiveCase const&) {
+  return "library";
+}
+
+// One fraction or time of a profile, by its place in the cluster.
+#define TWINSTEP_NUMBER(PLACE)                                \
+  [](Cluster const& cluster) { return cluster.PLACE.value; }, \
+      [](Cluster& cluster, double value) { cluster.PLACE.value = value; }
+#define TWINSTEP_TIME(PLACE)                                                \
+  [](Cluster const& cluster) { return microseconds(cluster.PLACE.value); }, \
+      [](Cluster& cluster, double value) { cluster.PLACE.value = from_microseconds(value); }
+#define TWINSTEP_RATE(PLACE)                                                 \
+  [](Cluster const& cluster) { return cluster.PLACE.value.count() * 1e-9; }, \
+      [](Cluster& cluster, double value) { cluster.PLACE.value = from_gigabytes(value); }
+
+constexpr auto kConstants = std::to_array<Constant>({
+    {"ring_efficiency", 0.78, 0.1, 0.06, TWINSTEP_NUMBER(node.link.ring_efficiency), ring_link, links},
+    {"pair_efficiency", 0.78, 0.2, 0.2, TWINSTEP_NUMBER(node.link.pair_efficiency), pair_link, links},
+    {"peer_efficiency", 0.7, 0.1, 0.06, TWINSTEP_NUMBER(node.link.peer_efficiency), peer_link, links},
+    {"multicast_efficiency", 0.68, 0.1, 0.1, TWINSTEP_NUMBER(node.link.multicast_efficiency), multicast_link, links},
+    {"rack_multicast_efficiency", 0.6, 0.1, 0.1, TWINSTEP_NUMBER(node.link.rack_multicast_efficiency), rack_link,
+     links},
+    {"multicast_latency", 30, 0.5, 0.5, TWINSTEP_TIME(node.link.multicast_latency), any_multicast_link, links},
+    {"ll_limit", 30, 1.5, 1.5, TWINSTEP_RATE(node.link.ll_limit), limited_link, links},
+    {"efficiency", 0.9, 0.05, 0.08, TWINSTEP_NUMBER(fabric.transport.efficiency), transport, transports},
+    {"lone_gpu_efficiency", 0.85, 0.15, 0.1, TWINSTEP_NUMBER(fabric.transport.lone_gpu_efficiency), lone_transport,
+     transports},
+    {"step_latency", 6, 1.5, 1.0, TWINSTEP_TIME(fabric.transport.step_latency), transport, transports},
+    {"ll.latency_factor", 1.1, 0.2, 0.1, TWINSTEP_NUMBER(library.protocols[0].latency_factor), tuned_library,
+     libraries},
+    {"ll128.latency_factor", 1.3, 0.3, 0.1, TWINSTEP_NUMBER(library.protocols[1].latency_factor), tuned_library,
+     libraries},
+    {"simple.latency_factor", 1.3, 0.3, 0.1, TWINSTEP_NUMBER(library.protocols[2].latency_factor), tuned_library,
+     libraries},
+    {"ll.copy_efficiency", 0.7, 0.2, 0.1, TWINSTEP_NUMBER(library.protocols[0].copy_efficiency), tuned_library,
+     libraries},
+    {"ll128.copy_efficiency", 0.7, 0.2, 0.1, TWINSTEP_NUMBER(library.protocols[1].copy_efficiency), tuned_library,
+     libraries},
+    {"multicast_tree_efficiency", 0.9, 0.1, 0.05, TWINSTEP_NUMBER(library.multicast_tree_efficiency),
+     multicast_tree_library, libraries},
+    {"multicast_chunk_overhead", 8, 0.3, 0.1,
+     [](Cluster const& cluster) {
+       return static_cast<double>(cluster.library.multicast_chunk_overhead.value.count()) / 1024;
+     },
+     [](Cluster& cluster, double value) { cluster.library.multicast_chunk_overhead.value = to_bytes(value * 1024); },
+     multicast_library, libraries},
+    {"ll_limit_per_channel", 1, 1.0, 0.3, TWINSTEP_RATE(library.ll_limit_per_channel), channel_limited_library,
+     libraries},
+    {"one-process.per_gpu", 4.5, 0.5, 0.2, TWINSTEP_TIME(library.launchers[1].per_gpu), one_process, libraries},
+    {"python.fixed", 40, 0.7, 0.3, TWINSTEP_TIME(library.launchers[2].fixed), python, libraries},
+    {"process-per-gpu.per_peer", 5, 0.7, 0.3, TWINSTEP_TIME(library.launchers[0].per_peer), exchange_of_processes,
+     libraries},
+    {"one-process.per_peer", 10, 0.7, 0.3, TWINSTEP_TIME(library.launchers[1].per_peer), exchange_of_one_process,
+     libraries},
+});
+
+#undef TWINSTEP_NUMBER
+#undef TWINSTEP_TIME
+#undef TWINSTEP_RATE
+
+}  // namespace
+
+std::span<Constant const> collective_constants() {
+  return kConstants;
+}
+
+}  // namespace twinstep::validate

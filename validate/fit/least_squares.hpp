@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace twinstep::validate {
+
+/// A sum of squares over variables with bounds, each residual depending on a few of them. Derivatives are numeric. The
+/// only door to Ceres.
+class LeastSquares {
+ public:
+  /// Adds a variable and gives its index. Requires lower <= start <= upper.
+  std::size_t add_variable(double start, double lower, double upper);
+
+  /// Adds `count` residuals that depend on `variables`. `evaluate` fills the residuals for their values; it is called
+  /// for one set of values at a time.
+  using Evaluate = std::function<void(std::span<double const> values, std::span<double> residuals)>;
+  void add_term(std::vector<std::size_t> variables, std::size_t count, Evaluate evaluate);
+
+  /// The values of the variables at the least sum of squares that is found from their starts. The same input gives the
+  /// same values.
+  [[nodiscard]] std::vector<double> solve(int most_iterations = 40) const;
+
+ private:
+  struct Variable {
+    double start = 0;
+    double lower = 0;
+    double upper = 0;
+  };
+  struct Term {
+    std::vector<std::size_t> variables;
+    std::size_t count = 0;
+    Evaluate evaluate;
+  };
+  std::vector<Variable> variables_;
+  std::vector<Term> terms_;
+};
+
+}  // namespace twinstep::validate

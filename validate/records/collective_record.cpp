@@ -1,0 +1,90 @@
+#include "validate/records/collective_record.hpp"
+
+#include <algorithm>
+#include <regex>
+
+#include <fmt/format.h>
+
+namespace twinstep::validate {
+namespace {
+
+using hardware::Launcher;
+using io::Node;
+
+std::string text_or(Node const& record, std::string_view key, std::string otherwise) {
+  auto const found = record.find(key);
+  return found && found->is(Node::Type::kString) ? std::string{found->string()} : std::move(otherwise);
+}
+
+Launcher launcher_of(Node const& record) {
+  if (text_or(record, "tool", "").find(".py") != std::string::npos) return Launcher::kPython;
+  static auto const one_process = std::regex{R"(\b1 process x|_perf -g [2-9])"};
+  if (std::regex_search(text_or(record, "notes", ""), one_process)) return Launcher::kOneProcess;
+  auto const cluster = record.find("cluster");
+  if (!cluster || cluster->at("nodes").integer() > 1) return Launcher::kProcessPerGpu;
+  auto const intra = text_or(*cluster, "intra", "");
+  auto const is_full_server =
+      (intra == "nvswitch" || intra == "xgmi-mesh") && cluster->at("gpus_per_node").integer() > 4;
+  return is_full_server || intra == "nvl72" ? Launcher::kProcessPerGpu : Launcher::kOneProcess;
+}
+
+/// What the record's version and tool say of the library.
+void read_library(Node const& record, CollectiveRecord& result) {
+  auto const tool = text_or(record, "tool", "nccl-tests");
+  auto const version = text_or(record, "nccl_version", "");
+  auto const is_rccl = tool.starts_with("rccl") || version.starts_with("RCCL");
+  result.library = is_rccl ? "rccl" : tool.find("MLSL") != std::string::npos ? "mlsl" : "nccl";
+  static auto const number = std::regex{R"((\d+\.\d+\.\d+)\b.*)"};
+  auto match = std::smatch{};
+  if (result.library == "nccl" && std::regex_match(version, match, number)) result.version = match[1];
+}
+
+std::vector<MeasuredPoint> read_points(Node const& record) {
+  auto outliers = std::vector<std::int64_t>{};
+  if (auto const sizes = record.find("outlier_sizes"))
+    for (auto const& size : sizes->elements()) outliers.push_back(size.integer());
+  auto points = std::vector<MeasuredPoint>{};
+  for (auto const& row : record.at("rows").elements()) {
+    auto const cells = row.elements();
+    if (cells.size() < 2) row.fail("found a row without a time, expected [size_bytes, time_us, …]", "complete it");
+    if (cells[1].is(Node::Type::kNull)) continue;
+    auto const size = cells[0].integer_from(0);
+    auto const microseconds = cells[1].number();
+    if (size == 0 || microseconds <= 0) continue;  // nothing was moved
+    points.push_back({Bytes{size}, Seconds{microseconds * 1e-6}, std::ranges::find(outliers, size) != outliers.end()});
+  }
+  return points;
+}
+
+CollectiveRecord read_record(Node const& record) {
+  auto result = CollectiveRecord{};
+  result.id = record.at("id").string();
+  result.system = text_or(record, "system", result.id);
+  result.kind = record.at("collective").word<MeasuredKind>();
+  result.ranks = record.at("ranks").integer_from(1);
+  result.health = text_or(record, "health", "healthy");
+  result.launcher = launcher_of(record);
+  read_library(record, result);
+  if (auto const environment = record.find("env"))
+    for (auto const& [name, value] : environment->members())
+      if (value.is(Node::Type::kString)) result.environment[std::string{name}] = std::string{value.string()};
+  result.points = read_points(record);
+  result.cluster = record.find("cluster");
+  return result;
+}
+
+}  // namespace
+
+std::optional<program::CollectiveKind> collective_of(MeasuredKind kind) {
+  if (kind == MeasuredKind::kSendReceive) return std::nullopt;
+  return static_cast<program::CollectiveKind>(kind);
+}
+
+std::vector<CollectiveRecord> read_collective_records(Node const& document) {
+  auto records = std::vector<CollectiveRecord>{};
+  for (auto const& each : document.elements()) records.push_back(read_record(each));
+  if (records.empty()) document.fail("found no record, expected at least one", "see `twinstep import nccl-tests`");
+  return records;
+}
+
+}  // namespace twinstep::validate

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/data_type.hpp"
+#include "sim/base/units.hpp"
+#include "sim/hardware/library.hpp"
+#include "sim/io/document.hpp"
+#include "sim/program/kinds.hpp"
+
+namespace twinstep::validate {
+
+/// What a benchmark of communication ran.
+enum class MeasuredKind : std::uint8_t {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kBroadcast,
+  kReduce,
+  kGather,
+  kScatter,
+  kAllToAll,
+  kSendReceive  ///< every rank sends to the next one
+};
+
+/// The collective of the same name; nothing for send and receive.
+[[nodiscard]] std::optional<program::CollectiveKind> collective_of(MeasuredKind kind);
+
+struct MeasuredPoint {
+  Bytes size;  ///< the large side, as nccl-tests prints it
+  Seconds time;
+  bool is_outlier = false;  ///< the record says that it is not to be believed
+};
+
+/// One sweep of one collective on one machine.
+struct CollectiveRecord {
+  std::string id;
+  std::string system;  ///< whose machine: records of one system share it
+  MeasuredKind kind{};
+  std::int64_t ranks = 1;
+  std::string library;  ///< "nccl", "rccl", or what else the tool says
+  std::string version;  ///< of the library; "" if the record does not say
+  std::map<std::string, std::string> environment;
+  hardware::Launcher launcher = hardware::Launcher::kProcessPerGpu;
+  DataType type = DataType::kFp32;
+  std::string health;
+  std::vector<MeasuredPoint> points;
+  std::optional<io::Node> cluster;  ///< the physical facts of the machine
+
+  [[nodiscard]] bool is_healthy() const { return health.starts_with("healthy"); }
+};
+
+/// Reads a JSON array of records, as `twinstep import nccl-tests` writes one: "id", "system", "collective", "ranks",
+/// "rows" of [size_bytes, time_us, …], and where known "nccl_version", "env", "tool", "notes", "health", "dtype",
+/// "outlier_sizes", "cluster". Throws InputError where a record is incomplete or contradicts itself.
+///
+/// A record does not name its launcher. A Python tool is one; "1 process x 8 GPUs" in its notes is one process; so is,
+/// for want of better, a single node that is not a full NVSwitch server, since nccl-tests is run without MPI there.
+[[nodiscard]] std::vector<CollectiveRecord> read_collective_records(io::Node const& document);
+
+}  // namespace twinstep::validate
+
+namespace twinstep {
+template <>
+struct EnumNames<validate::MeasuredKind> {
+  static constexpr std::array<std::string_view, 9> values{
+      "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "gather", "scatter", "alltoall", "sendrecv"};
+};
+}  // namespace twinstep

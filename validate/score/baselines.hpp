@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "validate/score/collective_case.hpp"
+
+/// What a model of collectives has to beat.
+namespace twinstep::validate {
+
+using Predictions = std::vector<std::optional<Seconds>>;  ///< one for each point of a record
+
+/// NCCL's own cost model, which it chooses algorithms by.
+[[nodiscard]] Predictions predict_by_tuner(CollectiveCase const& one);
+
+/// One line alpha + size / beta, fitted to the record itself by least squares of relative errors: not a prediction, but
+/// what two free numbers a record can do.
+[[nodiscard]] Predictions fit_own_line(CollectiveRecord const& record);
+
+/// The measured curve of the most similar record of another system: the same collective, then the same kind of network,
+/// of links, the nearest number of ranks. Interpolates its bus bandwidth; scales nothing. Nothing where no other system
+/// measured this collective.
+[[nodiscard]] Predictions copy_nearest(CollectiveCase const& one, std::span<CollectiveCase const> all);
+
+}  // namespace twinstep::validate

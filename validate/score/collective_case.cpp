@@ -1,0 +1,69 @@
+#include "validate/score/collective_case.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/base/input_error.hpp"
+#include "sim/collectives/benchmark.hpp"
+
+namespace twinstep::validate {
+namespace {
+
+collectives::Layout layout_of(std::int64_t ranks, hardware::Cluster const& cluster) {
+  auto const mesh = program::Mesh{{{program::Axis::kData, ranks}}};
+  return collectives::layout_of(mesh, {program::Axis::kData}, RankId{0}, cluster.node.gpus);
+}
+
+}  // namespace
+
+CollectiveCase::Machine::Machine(hardware::Cluster its, std::int64_t ranks)
+    : cluster{std::move(its)},
+      topology{cluster},
+      layout{layout_of(ranks, cluster)},
+      chooser{layout, cluster, topology} {}
+
+CollectiveCase::CollectiveCase(CollectiveRecord const& record, hardware::Cluster cluster) : record_{&record} {
+  if (record.ranks > cluster.gpus())
+    throw InputError{fmt::format("{}: found {} ranks, but its machine has {} GPUs; correct one of them", record.id,
+                                 record.ranks, cluster.gpus())};
+  machine_ = std::make_unique<Machine>(std::move(cluster), record.ranks);
+}
+
+Duration CollectiveCase::device_time(Bytes size, Prediction& prediction) const {
+  auto const& machine = *machine_;
+  auto folded = collectives::Folded{};
+  if (auto const kind = collective_of(record_->kind)) {
+    folded = machine.chooser.fold({*kind, size, program::Reduction::kSum, record_->type, {}});
+  } else {
+    // Every rank sends to the next one: the first pair that leaves the node, if one does, is the slowest.
+    auto const gpus = machine.cluster.node.gpus;
+    auto const from = RankId{static_cast<std::size_t>(record_->ranks > gpus ? gpus - 1 : 0)};
+    auto const to = RankId{(from.index() + 1) % static_cast<std::size_t>(record_->ranks)};
+    folded = collectives::fold_message(size, from, to, machine.cluster, machine.topology);
+  }
+  prediction.algorithm = folded.algorithm;
+  prediction.protocol = folded.protocol;
+  return collectives::time_alone(folded, machine.topology);
+}
+
+Prediction CollectiveCase::predict(Bytes size) const {
+  auto prediction = Prediction{};
+  auto const device = device_time(size, prediction);
+  auto const kind = collective_of(record_->kind).value_or(program::CollectiveKind::kBroadcast);
+  auto const run = collectives::BenchmarkRun{record_->launcher, record_->ranks, machine_->layout.most_ranks_per_node()};
+  auto const host = collectives::host_time(kind, run, machine_->cluster.library);
+  prediction.time = to_seconds(collectives::benchmark_time(host, device));
+  return prediction;
+}
+
+std::optional<Seconds> CollectiveCase::predict_by_tuner(Bytes size) const {
+  auto const kind = collective_of(record_->kind);
+  if (!kind) return std::nullopt;
+  auto least = std::optional<Duration>{};
+  for (auto const& row : machine_->chooser.table({*kind, size, program::Reduction::kSum, record_->type, {}}))
+    if (row.is_on() && (!least || row.time < *least)) least = row.time;
+  return least ? std::optional{to_seconds(*least)} : std::nullopt;
+}
+
+}  // namespace twinstep::validate

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sim/collectives/choice.hpp"
+#include "sim/hardware/cluster.hpp"
+#include "sim/topology/topology.hpp"
+#include "validate/records/collective_record.hpp"
+
+namespace twinstep::validate {
+
+/// A prediction for one size of a record.
+struct Prediction {
+  Seconds time;
+  collectives::Algorithm algorithm{};
+  collectives::Protocol protocol{};
+};
+
+/// One record on its machine, ready to be predicted again and again while the cost constants of the machine change.
+class CollectiveCase {
+ public:
+  /// Throws InputError where the machine cannot run the record.
+  CollectiveCase(CollectiveRecord const& record, hardware::Cluster cluster);
+
+  [[nodiscard]] Prediction predict(Bytes size) const;
+  /// What the library's own tuner believes; nothing for what it does not tune.
+  [[nodiscard]] std::optional<Seconds> predict_by_tuner(Bytes size) const;
+
+  [[nodiscard]] CollectiveRecord const& record() const { return *record_; }
+  [[nodiscard]] hardware::Cluster const& cluster() const { return machine_->cluster; }
+  [[nodiscard]] collectives::Layout const& layout() const { return machine_->layout; }
+  /// The constants of links, transport, library and launchers may be changed. Nothing else may: routes and the tuner's
+  /// graph were made from it.
+  [[nodiscard]] hardware::Cluster& constants() { return machine_->cluster; }
+
+ private:
+  /// Parts that refer to each other stay where they are when the case moves.
+  struct Machine {
+    explicit Machine(hardware::Cluster its, std::int64_t ranks);
+    hardware::Cluster cluster;
+    topology::Topology topology;
+    collectives::Layout layout;
+    collectives::Chooser chooser;
+  };
+  [[nodiscard]] Duration device_time(Bytes size, Prediction& prediction) const;
+
+  CollectiveRecord const* record_;
+  std::unique_ptr<Machine> machine_;
+};
+
+}  // namespace twinstep::validate
