@@ -52,8 +52,15 @@ class Pencil {
 
   void draw_gpus() {
     for (auto gpu = std::int64_t{0}; gpu < node_.gpus; ++gpu) drawing_.gpus.push_back(drawing_.graph.add_vertex());
-    drawing_.hbm =
-        add({"gpu0.hbm", "hbm", false, node_.gpu.memory_bandwidth.value, {}, cluster_.nodes * node_.gpus, 1});
+    drawing_.hbm = add({"gpu0.hbm",
+                        "hbm",
+                        false,
+                        node_.gpu.memory_bandwidth.value,
+                        {},
+                        cluster_.nodes * node_.gpus,
+                        1,
+                        1,
+                        node_.gpus});
   }
 
   /// PCIe switches where the node has them, the CPU root, and host memory, which a staged message writes and reads.
@@ -133,8 +140,10 @@ class Pencil {
       auto const next = drawing_.graph.add_vertex();
       auto const kind = tier.name + " uplink";
       auto const next_latency = fabric.levels[level + 1].hop_latency.value;
-      drawing_.up.push_back(add({tier.name + ".up", kind, true, width, next_latency, groups, gpus}));
-      drawing_.down.push_back(add({tier.name + ".down", kind, true, width, tier.hop_latency.value, groups, gpus}));
+      auto const rails = is_rail ? nics : 1;
+      drawing_.up.push_back(add({tier.name + ".up", kind, true, width, next_latency, groups, gpus, tier.nodes, rails}));
+      drawing_.down.push_back(
+          add({tier.name + ".down", kind, true, width, tier.hop_latency.value, groups, gpus, tier.nodes, rails}));
       join(below, next, drawing_.up.back());
       join(next, below, drawing_.down.back());
       below = next;

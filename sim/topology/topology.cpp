@@ -38,10 +38,8 @@ Topology::Topology(hardware::Cluster const& cluster) : gpus_per_node_{cluster.no
     for (auto const peer : drawing.gpus)
       within_node_.push_back(is_staged_inside && peer != drawing.gpus[gpu] ? staged(from_gpu, from_memory, memory, peer)
                                                                            : from_gpu.to(peer));
-    if (gpu == 0) {
-      device_to_host_ = from_gpu.to(memory);
-      host_to_device_ = from_memory.to(drawing.gpus[gpu]);
-    }
+    device_to_host_.push_back(from_gpu.to(memory));
+    host_to_device_.push_back(from_memory.to(drawing.gpus[gpu]));
     if (drawing.nics.empty()) continue;
     auto const nic = drawing.nics[static_cast<std::size_t>(nic_of(static_cast<std::int64_t>(gpu)))];
     auto const from_nic = drawing.graph.routes_from(nic);
@@ -57,6 +55,11 @@ Topology::Topology(hardware::Cluster const& cluster) : gpus_per_node_{cluster.no
   resources_ = std::move(drawing.resources);
   up_ = std::move(drawing.up);
   down_ = std::move(drawing.down);
+}
+
+std::int64_t Topology::instance(ResourceId id, std::int64_t node, std::int64_t gpu) const {
+  auto const& resource = resources_[id.index()];
+  return node / resource.nodes_below * resource.per_nodes + gpu * resource.per_nodes / gpus_per_node_;
 }
 
 Route Topology::within_node(std::int64_t from_gpu, std::int64_t to_gpu) const {

@@ -23,7 +23,9 @@ struct Resource {
   BytesPerSecond bandwidth;  ///< one way, as the datasheet or fabric states it
   Duration latency;          ///< of crossing it: that of the switch which it leads to
   std::int64_t instances = 1;
-  std::int64_t gpus = 1;  ///< that share one instance
+  std::int64_t gpus = 1;         ///< that share one instance
+  std::int64_t nodes_below = 1;  ///< neighbouring nodes that share its instances
+  std::int64_t per_nodes = 1;    ///< instances for those nodes: one for each GPU of a node, or for each rail
 };
 
 /// The links that a message crosses, in order. One that it crosses twice (host memory: written, then read) stands
@@ -51,6 +53,9 @@ class Topology {
   /// The NIC, as drawn, that a GPU uses. Requires nics() > 0.
   [[nodiscard]] std::int64_t nic_of(std::int64_t gpu) const { return gpu * nics_ / gpus_per_node_; }
 
+  /// Which instance of `resource`, counted from 0, serves `gpu` of `node`.
+  [[nodiscard]] std::int64_t instance(ResourceId resource, std::int64_t node, std::int64_t gpu) const;
+
   /// From one GPU of a node to another one of the same node; empty from a GPU to itself.
   [[nodiscard]] Route within_node(std::int64_t from_gpu, std::int64_t to_gpu) const;
   /// From a GPU out to the first switch of the fabric, its NIC included; and back in. Requires nics() > 0.
@@ -70,23 +75,27 @@ class Topology {
   /// The device memory of the GPU shown.
   [[nodiscard]] ResourceId hbm() const { return hbm_; }
   /// The links that a copy between a GPU and its host crosses.
-  [[nodiscard]] Route host_to_device() const { return host_to_device_; }
-  [[nodiscard]] Route device_to_host() const { return device_to_host_; }
+  [[nodiscard]] Route host_to_device(std::int64_t gpu = 0) const {
+    return host_to_device_[static_cast<std::size_t>(gpu)];
+  }
+  [[nodiscard]] Route device_to_host(std::int64_t gpu = 0) const {
+    return device_to_host_[static_cast<std::size_t>(gpu)];
+  }
 
  private:
   std::int64_t gpus_per_node_ = 1;
   std::int64_t nics_ = 0;
   ResourceId hbm_;
   std::vector<Resource> resources_;
-  std::vector<std::vector<ResourceId>> within_node_;  ///< by from_gpu * gpus + to_gpu
-  std::vector<std::vector<ResourceId>> out_of_node_;  ///< by GPU
-  std::vector<std::vector<ResourceId>> into_node_;    ///< by GPU
-  std::vector<ResourceId> host_to_device_;
-  std::vector<ResourceId> device_to_host_;
-  std::vector<ResourceId> up_;             ///< by level - 1
-  std::vector<ResourceId> down_;           ///< by level - 1
-  std::vector<std::int64_t> nodes_below_;  ///< by level - 1
-  std::vector<Duration> hop_latency_;      ///< by level - 1: of crossing one of its switches
+  std::vector<std::vector<ResourceId>> within_node_;     ///< by from_gpu * gpus + to_gpu
+  std::vector<std::vector<ResourceId>> out_of_node_;     ///< by GPU
+  std::vector<std::vector<ResourceId>> into_node_;       ///< by GPU
+  std::vector<std::vector<ResourceId>> host_to_device_;  ///< by GPU
+  std::vector<std::vector<ResourceId>> device_to_host_;  ///< by GPU
+  std::vector<ResourceId> up_;                           ///< by level - 1
+  std::vector<ResourceId> down_;                         ///< by level - 1
+  std::vector<std::int64_t> nodes_below_;                ///< by level - 1
+  std::vector<Duration> hop_latency_;                    ///< by level - 1: of crossing one of its switches
 };
 
 }  // namespace twinstep::topology
