@@ -4,6 +4,7 @@
 
 #include "sim/base/units.hpp"
 #include "sim/collectives/placement.hpp"
+#include "sim/collectives/splits.hpp"
 #include "sim/hardware/cluster.hpp"
 #include "sim/program/kinds.hpp"
 #include "sim/topology/topology.hpp"
@@ -23,6 +24,7 @@ struct FoldRequest {
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;
   std::int64_t channels = 1;  ///< thread blocks, and so SMs, that it runs on
+  Splits splits = {};         ///< in bytes, of an uneven all_to_all; `size` is then the largest that a rank sends
 };
 
 /// What a byte costs: the fraction of the links' rates that a collective's bytes reach.

@@ -55,8 +55,11 @@ Execution<T>::Execution(Schedule const& schedule, Reduction reduction, RankBuffe
       arrived_(index(schedule.ranks)) {
   TWINSTEP_CHECK(buffers_.size() == index(schedule.ranks), "every rank has a buffer");
   elements_ = static_cast<std::int64_t>(buffers_.front().size());
-  for (auto const& buffer : buffers_)
-    TWINSTEP_CHECK(buffer.size() == index(elements_), "the buffers of a collective are of one size");
+  for (auto rank = std::int64_t{0}; rank < schedule.ranks; ++rank) {
+    auto const expected = schedule_.splits.is_even() ? elements_ : schedule_.splits.sent(rank);
+    TWINSTEP_CHECK(buffers_[index(rank)].size() == index(expected),
+                   "the buffers of a collective are of one size, or of what its ranks send");
+  }
   if (schedule_.kind == CollectiveKind::kAllToAll) prepare_exchange();
 }
 
@@ -69,9 +72,9 @@ void Execution<T>::run_step() {
       auto const message = schedule_.message(rank, step_, lane);
       if (!message) continue;
       auto const& buffer = buffers_[index(rank)];
-      auto const first = buffer.begin() + begin_of(message->first_chunk);
-      auto const last = buffer.begin() + begin_of(message->first_chunk + message->chunk_count);
-      deliveries.push_back({*message, rank, {first, last}});
+      auto const first = buffer.begin() + begin_at_sender(rank, *message);
+      auto const count = elements_of(schedule_, rank, *message, elements_);
+      deliveries.push_back({*message, rank, {first, first + count}});
     }
   }
   for (auto const& delivery : deliveries) deliver(delivery);
@@ -84,15 +87,29 @@ std::int64_t Execution<T>::begin_of(std::int64_t chunk) const {
   return chunk_begin(elements_, schedule_.chunks, chunk);
 }
 
-/// A rank receives from each rank a piece as long as its own chunk; its own piece needs no message.
+template <class T>
+std::int64_t Execution<T>::begin_at_sender(std::int64_t from, Message const& message) const {
+  auto const& splits = schedule_.splits;
+  return splits.is_even() ? begin_of(message.first_chunk) : splits.begin_at_sender(from, message.to);
+}
+
+/// Of all_to_all: a rank receives from each rank a piece as long as its own chunk, or as the sender's split says.
+template <class T>
+std::int64_t Execution<T>::begin_at_receiver(std::int64_t from, std::int64_t to) const {
+  auto const& splits = schedule_.splits;
+  return splits.is_even() ? from * (begin_of(to + 1) - begin_of(to)) : splits.begin_at_receiver(from, to);
+}
+
+/// A rank's own piece needs no message.
 template <class T>
 void Execution<T>::prepare_exchange() {
   received_.resize(buffers_.size());
   for (auto rank = std::int64_t{0}; rank < schedule_.ranks; ++rank) {
-    auto const begin = begin_of(rank);
-    auto const piece = begin_of(rank + 1) - begin;
-    received_[index(rank)].resize(index(piece * schedule_.ranks));
-    std::copy_n(buffers_[index(rank)].begin() + begin, piece, received_[index(rank)].begin() + piece * rank);
+    auto const own = Message{rank, rank, 1, false};
+    auto& received = received_[index(rank)];
+    received.resize(index(begin_at_receiver(schedule_.ranks, rank)));
+    std::copy_n(buffers_[index(rank)].begin() + begin_at_sender(rank, own),
+                elements_of(schedule_, rank, own, elements_), received.begin() + begin_at_receiver(rank, rank));
   }
 }
 
@@ -103,7 +120,8 @@ void Execution<T>::deliver(Delivery const& delivery) {
   sent_[index(from)] += count;
   arrived_[index(message.to)] += count;
   if (schedule_.kind == CollectiveKind::kAllToAll) {
-    std::copy(elements.begin(), elements.end(), received_[index(message.to)].begin() + count * from);
+    std::copy(elements.begin(), elements.end(),
+              received_[index(message.to)].begin() + begin_at_receiver(from, message.to));
     return;
   }
   auto const target = buffers_[index(message.to)].begin() + begin_of(message.first_chunk);
@@ -135,11 +153,12 @@ RankBuffers<T> run_collective(Schedule const& schedule, Reduction reduction, Ran
 
   auto work = RankBuffers<T>(sent.size());
   for (auto rank = std::size_t{0}; rank < sent.size(); ++rank) {
-    work[rank].resize(static_cast<std::size_t>(size));
-    if (only_root_sends(kind) && rank != root) continue;
     auto const place = static_cast<std::int64_t>(rank);
+    auto const held = schedule.splits.is_even() ? size : schedule.splits.sent(place);
+    work[rank].resize(static_cast<std::size_t>(held));
+    if (only_root_sends(kind) && rank != root) continue;
     auto const first = contributes_one_chunk(kind) ? chunk_begin(size, ranks, place) : 0;
-    auto const last = contributes_one_chunk(kind) ? chunk_begin(size, ranks, place + 1) : size;
+    auto const last = contributes_one_chunk(kind) ? chunk_begin(size, ranks, place + 1) : held;
     TWINSTEP_CHECK(std::cmp_equal(sent[rank].size(), last - first), "a rank sends what the collective takes from it");
     std::copy(sent[rank].begin(), sent[rank].end(), work[rank].begin() + first);
   }

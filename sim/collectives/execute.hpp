@@ -15,8 +15,8 @@ using RankBuffers = std::vector<std::vector<T>>;
 template <class T>
 class Execution {
  public:
-  /// `buffers` are the ranks' working buffers (see Schedule), all of the collective's large side. What a rank does
-  /// not contribute may hold anything.
+  /// `buffers` are the ranks' working buffers (see Schedule), all of the collective's large side; of an uneven
+  /// all_to_all, what each rank sends. What a rank does not contribute may hold anything.
   Execution(Schedule const& schedule, program::Reduction reduction, RankBuffers<T> buffers);
 
   [[nodiscard]] bool is_done() const { return step_ == schedule_.steps; }
@@ -40,6 +40,8 @@ class Execution {
 
   static std::size_t index(std::int64_t rank) { return static_cast<std::size_t>(rank); }
   [[nodiscard]] std::int64_t begin_of(std::int64_t chunk) const;
+  [[nodiscard]] std::int64_t begin_at_sender(std::int64_t from, Message const& message) const;
+  [[nodiscard]] std::int64_t begin_at_receiver(std::int64_t from, std::int64_t to) const;
   void prepare_exchange();
   void deliver(Delivery const& delivery);
   void finish();
@@ -65,6 +67,7 @@ class Execution {
 ///   gather          chunk r             S elements (root)
 ///   scatter         S elements (root)   chunk r
 ///   all_to_all      S elements          chunk r of every rank, in the order of ranks
+///     … uneven      its row of splits   what every rank's split for it says, in the order of ranks
 /// Where "(root)" stands, what other ranks send is ignored and what they receive is empty.
 template <class T>
 [[nodiscard]] RankBuffers<T> run_collective(Schedule const& schedule, program::Reduction reduction,

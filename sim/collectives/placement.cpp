@@ -47,6 +47,19 @@ std::int64_t Placement::pairs_in_nodes() const {
   return pairs;
 }
 
+std::vector<std::int64_t> Placement::held_by_node() const {
+  auto held = std::vector<std::int64_t>{};
+  for (auto const& run : layout_->runs)
+    held.insert(held.end(), static_cast<std::size_t>(run.nodes), run.ranks_per_node);
+  return held;
+}
+
+std::int64_t Placement::neighbours_in_nodes(std::int64_t distance) const {
+  auto count = std::int64_t{0};
+  for (auto const& run : layout_->runs) count += run.nodes * std::max<std::int64_t>(0, run.ranks_per_node - distance);
+  return count;
+}
+
 std::int64_t Placement::groups_among(std::int64_t gpus) const {
   // Groups of p ranks, `stride` apart, fill a node in blocks of p * stride GPUs with `stride` groups each.
   if (gpus == 1) return 1;
@@ -64,6 +77,11 @@ std::int64_t Placement::switch_groups(std::size_t level) const {
 
 std::int64_t Placement::nodes_per_switch_group(std::size_t level) const {
   return std::clamp<std::int64_t>(nodes_below_[level - 1] / layout_->node_stride, 1, nodes);
+}
+
+std::int64_t Placement::switch_group_of(std::size_t level, std::int64_t node) const {
+  auto const below = nodes_below_[level - 1];
+  return (layout_->first_node + node * layout_->node_stride) / below - layout_->first_node / below;
 }
 
 std::int64_t Placement::interleaved(std::size_t level) const {

@@ -28,6 +28,10 @@ class Placement {
   [[nodiscard]] std::vector<std::int64_t> const& ranks_held() const { return ranks_held_; }
   /// NICs that one group uses on a node that holds `held` ranks.
   [[nodiscard]] std::int64_t nics(std::int64_t held) const;
+  /// The ranks that each node holds, in the order of the group. Cost O(nodes).
+  [[nodiscard]] std::vector<std::int64_t> held_by_node() const;
+  /// Ranks on whose node also the one `distance` > 0 places further on sits.
+  [[nodiscard]] std::int64_t neighbours_in_nodes(std::int64_t distance) const;
   /// Ordered pairs of different ranks of the group that share a node.
   [[nodiscard]] std::int64_t pairs_in_nodes() const;
   /// How many groups of the communicator have a GPU among `gpus` neighbouring ones.
@@ -40,6 +44,8 @@ class Placement {
   /// many groups of the communicator share one, counted in groups of nodes.
   [[nodiscard]] std::int64_t switch_groups(std::size_t level) const;
   [[nodiscard]] std::int64_t nodes_per_switch_group(std::size_t level) const;
+  /// Which of them the group's `node`-th node hangs in.
+  [[nodiscard]] std::int64_t switch_group_of(std::size_t level, std::int64_t node) const;
   [[nodiscard]] std::int64_t interleaved(std::size_t level) const;
   /// Whether tier `level` has uplinks and the group needs them to reach all its nodes.
   [[nodiscard]] bool leaves(std::size_t level) const;

@@ -6,6 +6,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/base/units.hpp"
 #include "sim/collectives/dispatch.hpp"
 
 namespace twinstep::collectives {
@@ -23,6 +24,12 @@ void require_available(CollectiveKind kind, Algorithm algorithm) {
     if (entry.does(kind)) known += (known.empty() ? "" : ", ") + std::string{name_of(entry.algorithm)};
   throw InputError{
       fmt::format("algorithm: \"{}\" cannot do {}; these can: {}", name_of(algorithm), name_of(kind), known)};
+}
+
+std::int64_t elements_of(Schedule const& schedule, std::int64_t from, Message const& message, std::int64_t size) {
+  if (!schedule.splits.is_even()) return schedule.splits.count(from, message.to);
+  return chunk_begin(size, schedule.chunks, message.first_chunk + message.chunk_count) -
+         chunk_begin(size, schedule.chunks, message.first_chunk);
 }
 
 Schedule schedule_of(CollectiveKind kind, Algorithm algorithm, std::int64_t ranks, std::int64_t root,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "sim/collectives/splits.hpp"
 #include "sim/hardware/tuning.hpp"
 #include "sim/program/kinds.hpp"
 
@@ -37,14 +38,16 @@ struct Message {
 /// ranks is as small as one of two.
 ///
 /// Each rank works in one buffer of the collective's large side, cut into `chunks` equal parts (chunk_begin), and a
-/// message lands in the chunks that it was taken from. Where `chunks == ranks`, chunk r is the one that rank r
-/// contributes to all_gather and gather, and keeps of reduce_scatter and scatter. all_to_all is the exception: it
-/// sends chunk d of one buffer to rank d, which stores it at the sender's place of another.
+/// message lands in the chunks that it was taken from. Of those, an equal number in a row
+/// belongs to each rank: what it contributes to all_gather and gather, and keeps of reduce_scatter and scatter.
+/// all_to_all is the exception: it sends chunk d of one buffer to rank d, which stores it at the sender's place of
+/// another.
 ///
 /// All messages of a step are sent at once, from what the buffers held before the step.
 ///
 /// Where switches reduce and copy, they take part as agents with buffers of their own, which begin with nothing in
-/// them: agent a is participant ranks + a and sits in the switch of rank a's node.
+/// them: agent a is participant ranks + a and sits in the switch of rank a's node, or in the network. What is reduced
+/// into nothing is a copy.
 struct Schedule {
   program::CollectiveKind kind{};
   std::int64_t ranks = 1;
@@ -53,11 +56,20 @@ struct Schedule {
   std::int64_t agents = 0;  ///< reducing and copying units of switches: participants ranks … ranks + agents - 1
   std::int64_t chunks = 1;
   std::int64_t steps = 0;
-  std::int64_t lanes = 1;  ///< messages that one rank may send in one step
+  std::int64_t lanes = 1;   ///< messages that one rank may send in one step
+  Splits splits;            ///< in elements, of an uneven all_to_all
+  std::int64_t pieces = 1;  ///< that follow one another through a pipeline (pipeline.hpp)
+  bool agents_sit_in_network = false;
 
   using Successor = std::optional<Message> (*)(Schedule const&, std::int64_t rank, std::int64_t step,
                                                std::int64_t lane);
   Successor successor = nullptr;
+  Successor piece_successor = nullptr;  ///< of a pipeline: what is done with each piece
+
+  /// How many messages `participant` receives in `step`, where an algorithm knows; the exact replay counts the messages
+  /// of others.
+  using Counter = std::int64_t (*)(Schedule const&, std::int64_t participant, std::int64_t step);
+  Counter arrivals = nullptr;
 
   /// What `rank` sends in `step` on `lane`, if anything. Cost at most O(log ranks).
   [[nodiscard]] std::optional<Message> message(std::int64_t rank, std::int64_t step, std::int64_t lane) const {
@@ -71,8 +83,14 @@ struct Schedule {
 /// Throws InputError, with the algorithms that can, if `algorithm` cannot do `kind`.
 void require_available(program::CollectiveKind kind, Algorithm algorithm);
 
-/// The schedule of one collective. `ranks_per_node` shapes the all_reduce tree and nothing else. One rank sends
-/// nothing: no steps. Throws InputError if the algorithm cannot do the collective.
+/// Elements that a message carries where the large side of the collective has `size` of them. Of an uneven all_to_all
+/// its split counts, not `size`.
+[[nodiscard]] std::int64_t elements_of(Schedule const& schedule, std::int64_t from, Message const& message,
+                                       std::int64_t size);
+
+/// The schedule of one collective. Of `ranks_per_node` neighbours algorithms know that they share a node, where that
+/// matters to them: the tree between nodes, the order of pairwise messages. One rank sends nothing: no steps. Throws
+/// InputError if the algorithm cannot do the collective.
 [[nodiscard]] Schedule schedule_of(program::CollectiveKind kind, Algorithm algorithm, std::int64_t ranks,
                                    std::int64_t root = 0, std::int64_t ranks_per_node = 1);
 
