@@ -32,4 +32,13 @@ struct ProfilesOptions {
 };
 int profiles(ProfilesOptions const& options);
 
+struct ImportOptions {
+  enum class Source { kNcclTopology, kNvidiaSmi, kNcclTests } source = Source::kNcclTopology;
+  std::string file;
+  std::optional<std::string> out;  ///< standard output without
+  std::string gpu;                 ///< profile of a node's GPUs; by what the dump says without
+  bool repairs = false;            ///< leave out what cannot be instead of refusing it
+};
+int import_file(ImportOptions const& options);
+
 }  // namespace twinstep::app

@@ -90,6 +90,28 @@ void add_profiles(CLI::App& program, int& exit_code) {
   add("check", "Check profiles against their schema and each other", ProfilesOptions::Action::kCheck);
 }
 
+void add_import(CLI::App& program, int& exit_code) {
+  auto* const command = program.add_subcommand("import", "Turn what others recorded into profiles and records");
+  command->require_subcommand(1);
+  using Source = ImportOptions::Source;
+  auto const add = [&](std::string const& name, std::string const& text, Source source) {
+    auto* const subcommand = command->add_subcommand(name, text);
+    auto const options = std::make_shared<ImportOptions>();
+    options->source = source;
+    subcommand->add_option("FILE", options->file, "The file to read")->required();
+    subcommand->add_option("--out", options->out, "Write a file instead of printing")->type_name("FILE");
+    if (source != Source::kNcclTests)
+      subcommand->add_option("--gpu", options->gpu, "Profile of the GPUs, where the dump does not name them")
+          ->type_name("PROFILE");
+    if (source == Source::kNcclTopology)
+      subcommand->add_flag("--repair", options->repairs, "Leave out links that cannot be instead of refusing the file");
+    subcommand->callback([options, &exit_code] { exit_code = import_file(*options); });
+  };
+  add("nccl-topology", "A node profile from a file of NCCL_TOPO_DUMP_FILE", Source::kNcclTopology);
+  add("nvidia-smi", "A node profile from what `nvidia-smi topo -m` prints", Source::kNvidiaSmi);
+  add("nccl-tests", "Records of measured collectives from a log of nccl-tests or rccl-tests", Source::kNcclTests);
+}
+
 /// Every word where a subcommand stands is one. Throws InputError with the nearest.
 void check_subcommands(CLI::App* command, std::vector<std::string> const& arguments) {
   for (auto const& argument : arguments) {
@@ -132,6 +154,7 @@ int run(int argc, char** argv) {
   add_simulate(program, exit_code);
   add_compare(program, exit_code);
   add_profiles(program, exit_code);
+  add_import(program, exit_code);
   program.footer(kAsk);  // after the subcommands, which would inherit it
   check_subcommands(&program, {argv + 1, argv + argc});
   try {

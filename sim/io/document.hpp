@@ -98,6 +98,9 @@ class Node {
 /// nesting deeper than 128.
 [[nodiscard]] Node parse(Source source);
 
+/// The text of a file. Throws InputError if it cannot be read.
+[[nodiscard]] std::string read_text(std::string const& path);
+
 /// Reads and parses a file. Throws InputError if it cannot be read.
 [[nodiscard]] Node parse_file(std::string const& path);
 

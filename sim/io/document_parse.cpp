@@ -279,13 +279,17 @@ Node parse(Source source) {
   return Node{builder.root()};
 }
 
-Node parse_file(std::string const& path) {
+std::string read_text(std::string const& path) {
   auto error = std::error_code{};
   if (std::filesystem::is_directory(path, error)) fail_file(path, "a directory", "name a file in it");
   errno = 0;
   auto file = std::ifstream{path, std::ios::binary};
   if (!file) fail_file(path, errno == ENOENT ? "no such file" : std::strerror(errno), "check the path");
-  return parse({path, read_all(file, path)});
+  return read_all(file, path);
+}
+
+Node parse_file(std::string const& path) {
+  return parse({path, read_text(path)});
 }
 
 Node string_node(std::string text, std::string source_name) {

@@ -1,0 +1,115 @@
+#include "validate/records/gpu_choice.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "hw_profiles/catalog.hpp"
+#include "hw_profiles/reader.hpp"
+#include "sim/base/input_error.hpp"
+#include "validate/records/known_devices.hpp"
+
+namespace twinstep::records {
+namespace {
+
+using hw_profiles::Kind;
+
+bool ships(std::string const& gpu) {
+  return hw_profiles::find_profile(Kind::kGpu, gpu).has_value();
+}
+
+/// The first that ships; "" if none does.
+std::string first_that_ships(std::vector<std::string> const& gpus) {
+  auto const found = std::ranges::find_if(gpus, ships);
+  return found == gpus.end() ? std::string{} : *found;
+}
+
+/// A GPU, and what it was chosen by.
+struct Choice {
+  std::string gpu;
+  std::string reason;
+};
+
+Choice by_pci_device(GpuFacts const& gpu) {
+  auto const& known = known_devices().by_pci_device;
+  auto const device = known.find(gpu.pci_device);
+  if (device == known.end()) return {};
+  auto const chosen = first_that_ships(device->second);
+  if (chosen.empty() || chosen == device->second.front()) return {chosen, {}};
+  return {chosen,
+          fmt::format("the GPUs are {}, which does not ship: {} stands in for it", device->second.front(), chosen)};
+}
+
+Choice by_compute_capability(GpuFacts const& gpu) {
+  auto const* const found = gpu.compute_capability ? known_devices().find(*gpu.compute_capability) : nullptr;
+  if (found == nullptr) return {};
+  auto const chosen = first_that_ships(found->profiles);
+  return {chosen,
+          fmt::format("only the GPUs' compute capability ({}.{}) is known: {} is taken; name another with --gpu",
+                      *gpu.compute_capability / 10, *gpu.compute_capability % 10, chosen)};
+}
+
+/// The first architecture that has as many NVLinks, or none of them has any.
+Choice by_links(NodeFacts const& facts) {
+  if (!facts.has_gpu_links) return {};
+  auto const links = std::ranges::max(facts.gpus, {}, &GpuFacts::links).links();
+  for (auto const& architecture : known_devices().architectures) {
+    auto const chosen = first_that_ships(architecture.profiles);
+    if (architecture.links != links || chosen.empty()) continue;
+    return {chosen,
+            fmt::format("the GPUs' model is not named, only their NVLinks ({}): {} is taken; name another with --gpu",
+                        links, chosen)};
+  }
+  return {};
+}
+
+/// The first architecture whose slot is as fast.
+Choice by_pcie(NodeFacts const& facts) {
+  constexpr double kTolerance = 0.02;  // profiles round
+  auto const& pcie = facts.gpus.front().pcie;
+  if (!pcie) return {};
+  for (auto const& architecture : known_devices().architectures) {
+    auto const chosen = first_that_ships(architecture.profiles);
+    if (chosen.empty()) continue;
+    auto const slot = hw_profiles::read_gpu(io::string_node(chosen, "gpu")).pcie.value;
+    if (std::abs(slot.count() / pcie->bandwidth().count() - 1) > kTolerance) continue;
+    return {chosen,
+            fmt::format("the GPUs' model is not named, only their PCIe links ({:g} GT/s): {} is taken; name another "
+                        "with --gpu",
+                        pcie->transfers, chosen)};
+  }
+  return {};
+}
+
+void check_alike(NodeFacts& facts) {
+  auto const& first = facts.gpus.front();
+  for (auto const& gpu : facts.gpus)
+    if (gpu.pci_device != first.pci_device || gpu.compute_capability != first.compute_capability) {
+      facts.warn(
+          fmt::format("GPU {} is of another kind than {}: the first one's is taken for all", gpu.name, first.name));
+      return;
+    }
+}
+
+}  // namespace
+
+std::string choose_gpu(NodeFacts& facts, std::string const& asked) {
+  if (!asked.empty()) {
+    if (!ships(asked))
+      throw InputError{fmt::format("--gpu {}: found no such GPU profile; {}", one_line(asked),
+                                   suggest_name(asked, hw_profiles::profile_names(Kind::kGpu)))};
+    return asked;
+  }
+  check_alike(facts);
+  auto const& first = facts.gpus.front();
+  for (auto const& choice : {by_pci_device(first), by_compute_capability(first), by_links(facts), by_pcie(facts)}) {
+    if (choice.gpu.empty()) continue;
+    if (!choice.reason.empty()) facts.warn(choice.reason);
+    return choice.gpu;
+  }
+  throw InputError{fmt::format("{}: found nothing that tells the GPUs' model; name it with --gpu ({})",
+                               one_line(facts.file), suggest_name("", hw_profiles::profile_names(Kind::kGpu)))};
+}
+
+}  // namespace twinstep::records

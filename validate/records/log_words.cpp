@@ -1,0 +1,86 @@
+#include "validate/records/log_words.hpp"
+
+#include <cctype>
+
+namespace twinstep::records {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r\v\f";
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+std::size_t end_of_digits(std::string_view text, std::size_t from) {
+  while (from < text.size() && is_digit(text[from])) ++from;
+  return from;
+}
+
+}  // namespace
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  auto words = std::vector<std::string_view>{};
+  for (auto begin = line.find_first_not_of(kBlanks); begin != std::string_view::npos;) {
+    auto const end = std::min(line.find_first_of(kBlanks, begin), line.size());
+    words.push_back(line.substr(begin, end - begin));
+    begin = line.find_first_not_of(kBlanks, end);
+  }
+  return words;
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  auto lines = std::vector<std::string_view>{};
+  while (!text.empty()) {
+    auto const end = std::min(text.find('\n'), text.size());
+    auto line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.push_back(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::string_view without_launcher_prefix(std::string_view line) {
+  if (line.starts_with('[')) {
+    auto const close = line.find("]<std");
+    auto const colon = close == std::string_view::npos ? close : line.find(">:", close);
+    if (colon != std::string_view::npos) return line.substr(colon + 2);
+  }
+  auto const begin = std::min(line.find_first_not_of(kBlanks), line.size());
+  auto const digits = end_of_digits(line, begin);
+  auto const is_label = digits > begin && line.substr(digits).starts_with(": ");
+  return is_label ? line.substr(digits + 1) : line;
+}
+
+std::optional<LibraryMessage> find_library_message(std::string_view line) {
+  constexpr std::string_view kLevels[] = {" NCCL INFO ", " NCCL WARN ", " NCCL TRACE "};
+  for (auto const level : kLevels) {
+    auto const at = line.find(level);
+    if (at == std::string_view::npos) continue;
+    auto message = LibraryMessage{.text = line.substr(at + level.size())};
+    for (auto const word : words_of(line.substr(0, at))) {
+      auto const is_host = word.find(':') != std::string_view::npos;
+      if (!is_host && !word.starts_with('[')) {
+        message.before.push_back(word);
+        continue;
+      }
+      // "-1node0:43:43": the last number of the row, and the host right behind it.
+      auto const digits = end_of_digits(word, word.starts_with('-') ? 1 : 0);
+      if (is_host && !message.before.empty() && digits > 0) message.before.push_back(word.substr(0, digits));
+      break;
+    }
+    return message;
+  }
+  return std::nullopt;
+}
+
+std::string plain_letters(std::string_view text) {
+  auto plain = std::string{};
+  for (auto const c : text) {
+    auto const byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0) plain += static_cast<char>(std::tolower(byte));
+  }
+  return plain;
+}
+
+}  // namespace twinstep::records

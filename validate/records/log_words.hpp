@@ -1,0 +1,52 @@
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Text logs as words.
+namespace twinstep::records {
+
+/// The words of a line, between blanks and tabs.
+[[nodiscard]] std::vector<std::string_view> words_of(std::string_view line);
+
+/// The lines of a text, without their ends ("\n", "\r\n").
+[[nodiscard]] std::vector<std::string_view> lines_of(std::string_view text);
+
+/// The number that `text` begins with, or is; nothing without one.
+template <class Number>
+requires std::integral<Number> || std::floating_point<Number>
+[[nodiscard]] std::optional<Number> leading_number(std::string_view text) {
+  auto value = Number{};
+  auto const result = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (result.ec != std::errc{}) return std::nullopt;
+  return value;
+}
+template <class Number>
+[[nodiscard]] std::optional<Number> whole_number(std::string_view text) {
+  auto value = Number{};
+  auto const* const end = text.data() + text.size();
+  auto const result = std::from_chars(text.data(), end, value);
+  if (result.ec != std::errc{} || result.ptr != end) return std::nullopt;
+  return value;
+}
+
+/// A line as an NCCL process of one rank wrote it: without what mpirun and srun put before it ("[1,0]<stdout>:", "0:
+/// ").
+[[nodiscard]] std::string_view without_launcher_prefix(std::string_view line);
+
+/// A line with a message of the library's ("host:pid:tid [0] NCCL INFO text"), which may stand behind the beginning of
+/// another line that the same process was printing.
+struct LibraryMessage {
+  std::vector<std::string_view> before;  ///< words of the other line
+  std::string_view text;
+};
+[[nodiscard]] std::optional<LibraryMessage> find_library_message(std::string_view line);
+
+/// Letters and digits only, the letters small: "All-Reduce" is "allreduce".
+[[nodiscard]] std::string plain_letters(std::string_view text);
+
+}  // namespace twinstep::records

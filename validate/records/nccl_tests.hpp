@@ -1,0 +1,100 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/enum_names.hpp"
+#include "sim/base/units.hpp"
+#include "sim/hardware/library.hpp"
+#include "sim/program/kinds.hpp"
+
+/// What others measured: logs of nccl-tests and rccl-tests.
+namespace twinstep::records {
+
+/// What a log measured, in the words of its programs ("all_reduce_perf").
+enum class LoggedCollective : std::uint8_t {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kBroadcast,
+  kReduce,
+  kGather,
+  kScatter,
+  kAllToAll,
+  kSendReceive,
+  kUnknown
+};
+
+/// The same as a kind of the program's; nothing for what is none.
+[[nodiscard]] std::optional<program::CollectiveKind> kind_of(LoggedCollective collective);
+
+/// A "#  Rank" line.
+struct LoggedRank {
+  std::int64_t rank = 0;
+  std::int64_t process = 0;
+  std::string host;
+  std::int64_t device = 0;
+  std::string device_name;
+  bool operator==(LoggedRank const&) const = default;
+};
+
+/// One half of a row.
+struct LoggedTiming {
+  Duration time;
+  std::optional<BytesPerSecond> algorithm_bandwidth;
+  std::optional<BytesPerSecond> bus_bandwidth;
+  std::optional<std::int64_t> wrong;  ///< elements with a wrong value; nothing for "N/A" and for the errors of old logs
+};
+
+struct LoggedRow {
+  Bytes size;
+  std::optional<std::int64_t> count;
+  std::optional<LoggedTiming> out_of_place;
+  std::optional<LoggedTiming> in_place;
+};
+
+/// One table of a log and what is said about it. What the log does not say is empty.
+struct CollectiveLog {
+  LoggedCollective collective = LoggedCollective::kUnknown;
+  std::vector<LoggedRank> seen_ranks;
+  std::optional<std::int64_t> ranks;
+  std::optional<hardware::Launcher> launcher;  ///< by the processes of the ranks of one host
+  bool is_rccl = false;
+  std::string library_version;                     ///< "2.28.7"
+  std::map<std::string, std::string> environment;  ///< NCCL_* and RCCL_* that were set
+  std::string type;                                ///< "float"
+  std::string reduction;                           ///< "sum"; "none" where data only moves
+  std::vector<LoggedRow> rows;
+  std::optional<BytesPerSecond> average_bus_bandwidth;
+  std::vector<std::string> warnings;  ///< one line each, beginning with the file and the line
+
+  [[nodiscard]] std::vector<std::string> hosts() const;         ///< in order of appearance
+  [[nodiscard]] std::vector<std::string> device_names() const;  ///< different ones, in order of appearance
+};
+
+/// Reads a log: one CollectiveLog for each table, and for each element type and reduction in it. `name` is what
+/// messages call it. Lines of NCCL's own and of launchers may stand between and in front of the rows, or cut them in
+/// two; rows that are not complete are left out with a warning.
+/// Throws InputError where there is no table.
+[[nodiscard]] std::vector<CollectiveLog> read_nccl_tests(std::string const& name, std::string_view text);
+
+/// The logs as a JSON array of records with the keys that collections of such measurements use: collective, nodes,
+/// gpus_per_node, ranks, gpu, nccl_version, env, dtype, tool, rows [size_bytes, time_us, algbw_GBps, busbw_GBps],
+/// rows_in_place, source, …; null where the log does not say.
+[[nodiscard]] std::string records_json(std::string const& name, std::vector<CollectiveLog> const& logs);
+
+}  // namespace twinstep::records
+
+namespace twinstep {
+template <>
+struct EnumNames<records::LoggedCollective> {
+  static constexpr std::array<std::string_view, 10> values{"all_reduce", "all_gather", "reduce_scatter", "broadcast",
+                                                           "reduce",     "gather",     "scatter",        "alltoall",
+                                                           "sendrecv",   "unknown"};
+};
+}  // namespace twinstep

@@ -1,0 +1,247 @@
+#include "validate/records/node_profile.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "hw_profiles/catalog.hpp"
+#include "hw_profiles/reader.hpp"
+#include "sim/io/document.hpp"
+#include "sim/io/quantity.hpp"
+#include "validate/records/gpu_choice.hpp"
+#include "validate/records/known_devices.hpp"
+
+namespace twinstep::records {
+namespace {
+
+using hardware::Basis;
+using hardware::IntraNode;
+
+bool is_nvlink(IntraNode intra) {
+  return intra <= IntraNode::kPairs;
+}
+
+/// The shipped node that has the most in common: the GPU counts more than how many there are, that more than how they
+/// are joined.
+hardware::Node nearest_node(hardware::Gpu const& gpu, std::int64_t gpus, std::optional<IntraNode> intra) {
+  auto best = hardware::Node{};
+  auto best_score = -1;
+  for (auto const name : hw_profiles::profile_names(hw_profiles::Kind::kNode)) {
+    auto node = hw_profiles::read_node(io::string_node(std::string{name}, "node"));
+    auto const score = (node.gpu.name == gpu.name ? 4 : 0) + (node.gpus == gpus ? 2 : 0) +
+                       (intra && is_nvlink(node.intra) == is_nvlink(*intra) ? 1 : 0);
+    if (score <= best_score) continue;
+    best_score = score;
+    best = std::move(node);
+  }
+  return best;
+}
+
+/// The largest count up to `most` that divides `gpus`.
+std::int64_t divisor_up_to(std::int64_t most, std::int64_t gpus) {
+  auto count = std::min(most, gpus);
+  while (gpus % count != 0) --count;
+  return count;
+}
+
+/// The most common rate of the NICs; nothing if none is known.
+std::optional<BytesPerSecond> common_speed(std::vector<NicFacts> const& nics) {
+  auto counts = std::map<double, int>{};
+  for (auto const& nic : nics)
+    if (nic.speed) ++counts[nic.speed->count()];
+  if (counts.empty()) return std::nullopt;
+  return BytesPerSecond{std::ranges::max_element(counts, {}, [](auto const& entry) { return entry.second; })->first};
+}
+
+std::string gigabits(BytesPerSecond rate) {
+  return fmt::format("{:g} Gb/s", rate.count() * 8 / 1e9);
+}
+
+/// Rates at which ports of Ethernet and InfiniBand run, in Gb/s.
+bool is_port_rate(BytesPerSecond rate) {
+  constexpr auto kRates = std::to_array<double>({1, 2.5, 5, 10, 20, 25, 32, 40, 50, 56, 100, 200, 400, 800});
+  auto const gigabits_per_second = rate.count() * 8 / 1e9;
+  return std::ranges::any_of(kRates, [&](double known) { return std::abs(gigabits_per_second / known - 1) < 1e-3; });
+}
+
+class ProfileWriter {
+ public:
+  ProfileWriter(NodeFacts& facts, std::string const& asked_gpu)
+      : facts_{facts},
+        gpus_{static_cast<std::int64_t>(facts.gpus.size())},
+        gpu_{hw_profiles::read_gpu(io::string_node(choose_gpu(facts, asked_gpu), "gpu"))},
+        intra_{find_intra(facts)},
+        base_{nearest_node(gpu_, gpus_, intra_)},
+        source_{fmt::format("{} {}", facts.description, std::filesystem::path{facts.file}.filename().string())} {}
+
+  std::string write() && {
+    auto const stem = std::filesystem::path{facts_.file}.stem().string();
+    text("$schema", "node.schema.json");
+    text("profile", base_.name);
+    text("name", stem.empty() ? "imported" : stem);
+    text("description", fmt::format("{} {} as in {}; the rest as {}", gpus_, gpu_.name, source_, base_.name));
+    if (gpu_.name != base_.gpu.name) {
+      text("gpu", gpu_.name);
+      facts_.warn(fmt::format("no shipped node has {} {}: what the dump does not say is that of {}, whose GPUs are {}",
+                              gpus_, gpu_.name, base_.name, base_.gpu.name));
+    }
+    count("gpus", gpus_, Basis::kMeasured, source_);
+    write_gpu_links();
+    write_pcie();
+    write_nics();
+    write_host();
+    return fmt::format("{{\n{}\n}}\n", fmt::join(members_, ",\n"));
+  }
+
+ private:
+  // JSON.
+
+  void member(std::string_view key, std::string const& json) {
+    members_.push_back(fmt::format("  {}: {}", io::json_string(key), json));
+  }
+  void text(std::string_view key, std::string_view value) { member(key, io::json_string(value)); }
+  void number(std::string_view key, std::string const& value, Basis basis, std::string const& source) {
+    member(key, fmt::format(R"({{"value": {}, "basis": "{}", "source": {}}})", value, name_of(basis),
+                            io::json_string(source)));
+  }
+  void count(std::string_view key, std::int64_t value, Basis basis, std::string const& source) {
+    number(key, fmt::format("{}", value), basis, source);
+  }
+  void rate(std::string_view key, BytesPerSecond value, Basis basis, std::string const& source) {
+    number(key, io::json_string(io::quantity_text(value)), basis, source);
+  }
+
+  // Parts.
+
+  void write_gpu_links() {
+    if (!intra_) return keep_shape();
+    text("intra", name_of(*intra_));
+    if (*intra_ == IntraNode::kNone) return;
+    if (is_nvlink(*intra_)) return write_nvlinks();
+    auto const link = known_devices().links_without_nvlink.find(*intra_);
+    if (link != known_devices().links_without_nvlink.end()) text("link", link->second);
+    if (auto const& pcie = facts_.gpus.front().pcie)
+      rate("gpu_link", pcie->bandwidth(), Basis::kDerived,
+           fmt::format("{}: PCIe {:g} GT/s x {} lanes", source_, pcie->transfers, pcie->lanes));
+    else
+      rate("gpu_link", gpu_.pcie.value, gpu_.pcie.basis, gpu_.pcie.source);
+  }
+
+  /// The dump has no place for links. One GPU has none, several need some.
+  void keep_shape() {
+    if (base_.intra == IntraNode::kNone) text("intra", name_of(IntraNode::kPcieStaged));
+  }
+
+  void write_nvlinks() {
+    if (!gpu_.link_class.empty() && gpu_.link_class != base_.link.name) text("link", gpu_.link_class);
+    auto const [fewest, most] = std::ranges::minmax(facts_.gpus, {}, &GpuFacts::links);
+    if (fewest.links() != most.links())
+      facts_.warn(fmt::format("GPU {} has {} NVLinks and {} has {}: the larger number is taken for all", fewest.name,
+                              fewest.links(), most.name, most.links()));
+    auto const* const architecture = known_devices().find(gpu_.compute_capability.value);
+    if (architecture == nullptr || architecture->links == 0) {
+      facts_.warn(
+          fmt::format("the rate of one link of {} is not known: the rate of {} is kept", gpu_.name, base_.name));
+      return;
+    }
+    if (most.links() < architecture->links)
+      facts_.warn(fmt::format("GPU {} has {} NVLinks of the {} that such GPUs can have", most.name, most.links(),
+                              architecture->links));
+    rate("gpu_link", architecture->link.value * static_cast<double>(most.links()), Basis::kDerived,
+         fmt::format("{}: {} NVLinks a GPU; {}", source_, most.links(), architecture->link.source));
+  }
+
+  void write_pcie() {
+    constexpr double kTolerance = 0.02;  // profiles round
+    auto const& first = facts_.gpus.front();
+    auto const slot = gpu_.pcie.value;
+    if (first.chip_link) {
+      rate("pcie", *first.chip_link, Basis::kMeasured, fmt::format("{}: NVLink-C2C", source_));
+    } else if (first.pcie && std::abs(first.pcie->bandwidth().count() / slot.count() - 1) > kTolerance) {
+      auto const share = first.pcie->bandwidth().count() / base_.gpu.pcie.value.count();
+      rate("pcie", BytesPerSecond{std::round(base_.pcie.value.count() * share / 1e6) * 1e6}, Basis::kDerived,
+           fmt::format("{}: PCIe {:g} GT/s x {} lanes, of which a copy reaches the share that it reaches on {}",
+                       source_, first.pcie->transfers, first.pcie->lanes, base_.name));
+      facts_.warn(
+          fmt::format("the PCIe links of {:g} GT/s x {} carry {}, the slot of {} {}: taken as stated; set \"pcie\" if "
+                      "the file holds placeholders",
+                      first.pcie->transfers, first.pcie->lanes, io::quantity_text(first.pcie->bandwidth()), gpu_.name,
+                      io::quantity_text(slot)));
+    } else if (gpu_.name != base_.gpu.name && std::abs(slot.count() / base_.gpu.pcie.value.count() - 1) > kTolerance) {
+      rate("pcie", slot, Basis::kDerived, gpu_.pcie.source);
+    }
+    auto const found = find_gpus_per_pcie_switch(facts_);
+    auto const sharing = found.value_or(base_.gpus_per_pcie_switch);
+    auto const possible = divisor_up_to(sharing, gpus_);
+    if (found && possible != sharing)
+      facts_.warn(
+          fmt::format("{} GPUs share a PCIe switch, which does not divide {}: {} is taken", sharing, gpus_, possible));
+    if (found || possible != sharing)
+      count("gpus_per_pcie_switch", possible, found ? Basis::kMeasured : Basis::kAssumed,
+            found ? source_ : fmt::format("as {}, as far as it divides the GPUs", base_.name));
+    write_hosts();
+  }
+
+  /// Several hosts in one NVLink domain.
+  void write_hosts() {
+    auto hosts = std::set<std::string>{};
+    for (auto const& cpu : facts_.cpus) hosts.insert(cpu.host);
+    auto const number_of_hosts = static_cast<std::int64_t>(hosts.size());
+    if (number_of_hosts < 2 || gpus_ % number_of_hosts != 0) return;
+    count("gpus_per_host", gpus_ / number_of_hosts, Basis::kMeasured, source_);
+  }
+
+  void write_nics() {
+    auto const nics = find_fabric_nics(facts_);
+    auto const found = nics.empty() ? base_.nics : std::ssize(nics);
+    auto const fits = found % gpus_ == 0 || gpus_ % found == 0;
+    auto const possible = fits ? found : found > gpus_ ? found / gpus_ * gpus_ : divisor_up_to(found, gpus_);
+    if (!fits)
+      facts_.warn(fmt::format("{} NICs for {} GPUs: neither divides the other; {} are taken", found, gpus_, possible));
+    if (!nics.empty() || !fits)
+      count("nics", possible, nics.empty() ? Basis::kAssumed : Basis::kMeasured,
+            nics.empty() ? fmt::format("as {}, as far as they divide the GPUs", base_.name) : source_);
+    auto const speed = common_speed(nics);
+    if (!speed) {
+      if (!nics.empty())
+        facts_.warn(fmt::format("the NICs' rate is that of {} ({})", base_.name, gigabits(base_.nic.value)));
+      return;
+    }
+    if (std::ranges::any_of(nics, [&](NicFacts const& nic) { return nic.speed != speed; }))
+      facts_.warn(fmt::format("NICs have different rates: the most common, {}, is taken for all", gigabits(*speed)));
+    if (!is_port_rate(*speed))
+      facts_.warn(fmt::format("{} is no rate of an Ethernet or InfiniBand port: taken as stated", gigabits(*speed)));
+    number("nic", io::json_string(gigabits(*speed)), Basis::kMeasured, source_);
+  }
+
+  void write_host() {
+    auto vendor = std::string{};
+    for (auto const& cpu : facts_.cpus) vendor = vendor.empty() ? cpu.vendor : vendor;
+    if (vendor.empty()) return;
+    auto const cpu = vendor == "GenuineIntel"   ? hardware::CpuVendor::kIntel
+                     : vendor == "AuthenticAMD" ? hardware::CpuVendor::kAmd
+                                                : hardware::CpuVendor::kOther;
+    member("host", fmt::format(R"({{"cpu": "{}"}})", name_of(cpu)));
+  }
+
+  NodeFacts& facts_;
+  std::int64_t gpus_;
+  hardware::Gpu gpu_;
+  std::optional<IntraNode> intra_;
+  hardware::Node base_;
+  std::string source_;
+  std::vector<std::string> members_;
+};
+
+}  // namespace
+
+std::string node_profile(NodeFacts& facts, std::string const& gpu) {
+  return ProfileWriter{facts, gpu}.write();
+}
+
+}  // namespace twinstep::records
