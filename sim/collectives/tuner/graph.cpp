@@ -96,13 +96,15 @@ void find_nics(Placement const& placement, Cluster const& cluster, GraphSearch c
   if (node.gpu.pcie.value.count() > 0) links.nic = std::min(links.nic, counted(search.pcie, node.gpu.pcie.value));
 }
 
-/// Channels of one speed that fit. Between nodes a channel leaves no GPU twice: the last one of it sends to its NIC.
+/// Channels of one speed that fit. A GPU passes every channel on over its links; between nodes it hands those that end
+/// at it to its NIC, an equal part of them once there are as many channels as GPUs.
 std::int64_t fitting(Links const& links, double speed) {
   auto inside = kMostSearched;
   if (links.ranks > 1) {
-    auto const whole = static_cast<std::int64_t>(links.port * kRounding / speed);
-    auto const ranks = links.ranks;
-    inside = !links.leaves_node || whole < ranks ? whole : std::max(whole, whole * ranks / (ranks - 1));
+    auto const whole = links.port * kRounding / speed;
+    auto const ranks = static_cast<double>(links.ranks);
+    auto const spared = links.leaves_node ? whole * ranks / (ranks - 1) : whole;
+    inside = static_cast<std::int64_t>(spared >= ranks ? spared : whole);
   }
   auto const outside =
       links.leaves_node ? links.nics * static_cast<std::int64_t>(links.nic * kRounding / speed) : kMostSearched;
