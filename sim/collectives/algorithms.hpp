@@ -11,7 +11,8 @@
 namespace twinstep::collectives {
 
 // ring.cpp
-[[nodiscard]] Schedule ring_schedule(program::CollectiveKind kind, std::int64_t ranks, std::int64_t root);
+[[nodiscard]] Schedule ring_schedule(program::CollectiveKind kind, std::int64_t ranks, std::int64_t root,
+                                     std::int64_t ranks_per_node);
 [[nodiscard]] Timing ring_timing(FoldRequest const& request);
 [[nodiscard]] Folded fold_ring(FoldRequest const& request);
 
@@ -19,6 +20,16 @@ namespace twinstep::collectives {
 [[nodiscard]] Schedule tree_schedule(std::int64_t ranks, std::int64_t ranks_per_node);
 [[nodiscard]] Timing tree_timing(FoldRequest const& request);
 [[nodiscard]] Folded fold_tree(FoldRequest const& request);
+
+// nvls.cpp
+[[nodiscard]] Schedule nvls_schedule(program::CollectiveKind kind, std::int64_t ranks);
+[[nodiscard]] Timing nvls_timing(FoldRequest const& request);
+[[nodiscard]] Folded fold_nvls(FoldRequest const& request);
+
+// nvls_tree.cpp
+[[nodiscard]] Schedule nvls_tree_schedule(std::int64_t ranks, std::int64_t ranks_per_node);
+[[nodiscard]] Timing nvls_tree_timing(FoldRequest const& request);
+[[nodiscard]] Folded fold_nvls_tree(FoldRequest const& request);
 
 // binomial.cpp
 [[nodiscard]] Schedule binomial_schedule(program::CollectiveKind kind, std::int64_t ranks, std::int64_t root);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/base/check.hpp"
+#include "sim/collectives/multicast.hpp"
 
 namespace twinstep::collectives {
 namespace {
@@ -40,9 +41,7 @@ double link_efficiency(FoldRequest const& request, Traffic traffic) {
   auto const& library = request.cluster.library;
   switch (traffic) {
     case Traffic::kPeers: return link.peer_efficiency.value;
-    case Traffic::kMulticast:
-      return request.placement.ranks_per_node > 8 ? link.rack_multicast_efficiency.value
-                                                  : link.multicast_efficiency.value;
+    case Traffic::kMulticast: return multicast_efficiency(request);
     case Traffic::kNeighbours: break;
   }
   auto const ring = request.placement.ranks == 2 ? link.pair_efficiency.value : link.ring_efficiency.value;

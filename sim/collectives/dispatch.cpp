@@ -23,11 +23,16 @@ bool is_gather_like(Kind kind) {
 constexpr auto kAlgorithms = std::to_array<AlgorithmEntry>({
     {Algorithm::kRing,
      [](Kind kind) { return is_all_reduce(kind) || is_broadcast_or_reduce(kind) || is_gather_like(kind); },
-     [](Kind kind, std::int64_t ranks, std::int64_t root, std::int64_t) { return ring_schedule(kind, ranks, root); },
-     ring_timing, fold_ring},
+     ring_schedule, ring_timing, fold_ring},
     {Algorithm::kTree, is_all_reduce,
      [](Kind, std::int64_t ranks, std::int64_t, std::int64_t per_node) { return tree_schedule(ranks, per_node); },
      tree_timing, fold_tree},
+    {Algorithm::kNvls, [](Kind kind) { return is_all_reduce(kind) || is_gather_like(kind); },
+     [](Kind kind, std::int64_t ranks, std::int64_t, std::int64_t) { return nvls_schedule(kind, ranks); }, nvls_timing,
+     fold_nvls, Traffic::kMulticast},
+    {Algorithm::kNvlsTree, is_all_reduce,
+     [](Kind, std::int64_t ranks, std::int64_t, std::int64_t per_node) { return nvls_tree_schedule(ranks, per_node); },
+     nvls_tree_timing, fold_nvls_tree, Traffic::kMulticast},
     {Algorithm::kBinomial, is_broadcast_or_reduce,
      [](Kind kind, std::int64_t ranks, std::int64_t root, std::int64_t) {
        return binomial_schedule(kind, ranks, root);
@@ -37,7 +42,7 @@ constexpr auto kAlgorithms = std::to_array<AlgorithmEntry>({
      [](Kind kind, std::int64_t ranks, std::int64_t root, std::int64_t) {
        return pairwise_schedule(kind, ranks, root);
      },
-     pairwise_timing, fold_pairwise},
+     pairwise_timing, fold_pairwise, Traffic::kPeers},
 });
 
 }  // namespace

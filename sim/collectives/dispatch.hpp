@@ -14,6 +14,7 @@ struct AlgorithmEntry {
                        std::int64_t ranks_per_node) = nullptr;
   Timing (*timing)(FoldRequest const& request) = nullptr;
   Folded (*fold)(FoldRequest const& request) = nullptr;
+  Traffic traffic = Traffic::kNeighbours;  ///< what its messages are to the links
 };
 
 [[nodiscard]] std::span<AlgorithmEntry const> all_algorithms();

@@ -1,6 +1,7 @@
 #include "sim/collectives/execute.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "sim/base/check.hpp"
@@ -28,6 +29,14 @@ bool reduces(CollectiveKind kind) {
          kind == CollectiveKind::kReduce;
 }
 
+/// What leaves a value as it is when combined with it.
+template <class T>
+T neutral(Reduction reduction) {
+  if (reduction == Reduction::kMax) return std::numeric_limits<T>::lowest();
+  if (reduction == Reduction::kMin) return std::numeric_limits<T>::max();
+  return T{};
+}
+
 bool contributes_one_chunk(CollectiveKind kind) {
   return kind == CollectiveKind::kAllGather || kind == CollectiveKind::kGather;
 }
@@ -51,8 +60,8 @@ Execution<T>::Execution(Schedule const& schedule, Reduction reduction, RankBuffe
     : schedule_{schedule},
       reduction_{reduction},
       buffers_{std::move(buffers)},
-      sent_(index(schedule.ranks)),
-      arrived_(index(schedule.ranks)) {
+      sent_(index(schedule.ranks + schedule.agents)),
+      arrived_(index(schedule.ranks + schedule.agents)) {
   TWINSTEP_CHECK(buffers_.size() == index(schedule.ranks), "every rank has a buffer");
   elements_ = static_cast<std::int64_t>(buffers_.front().size());
   for (auto rank = std::int64_t{0}; rank < schedule.ranks; ++rank) {
@@ -60,6 +69,7 @@ Execution<T>::Execution(Schedule const& schedule, Reduction reduction, RankBuffe
     TWINSTEP_CHECK(buffers_[index(rank)].size() == index(expected),
                    "the buffers of a collective are of one size, or of what its ranks send");
   }
+  buffers_.resize(index(schedule.ranks + schedule.agents), std::vector<T>(index(elements_), neutral<T>(reduction)));
   if (schedule_.kind == CollectiveKind::kAllToAll) prepare_exchange();
 }
 
@@ -67,7 +77,7 @@ template <class T>
 void Execution<T>::run_step() {
   TWINSTEP_CHECK(!is_done(), "a finished collective has no next step");
   auto deliveries = std::vector<Delivery>{};
-  for (auto rank = std::int64_t{0}; rank < schedule_.ranks; ++rank) {
+  for (auto rank = std::int64_t{0}; rank < schedule_.ranks + schedule_.agents; ++rank) {
     for (auto lane = std::int64_t{0}; lane < schedule_.lanes; ++lane) {
       auto const message = schedule_.message(rank, step_, lane);
       if (!message) continue;
@@ -166,6 +176,7 @@ RankBuffers<T> run_collective(Schedule const& schedule, Reduction reduction, Ran
   auto execution = Execution<T>{schedule, reduction, std::move(work)};
   execution.run();
   auto received = execution.buffers();
+  received.resize(sent.size());  // without the agents
   for (auto rank = std::size_t{0}; rank < received.size(); ++rank) {
     if (only_root_receives(kind) && rank != root) received[rank].clear();
     if (!keeps_one_chunk(kind)) continue;

@@ -19,7 +19,8 @@ struct StepRun {
 /// replay waits step by step.
 struct Timing {
   Duration launch;             ///< before the first step
-  std::vector<StepRun> steps;  ///< together as many as the schedule has
+  std::vector<StepRun> steps;  ///< together as many as the schedule has, cut into `pieces`
+  std::int64_t pieces = 1;     ///< of the pipeline that the schedule is made into (pipeline.hpp)
   [[nodiscard]] Duration total() const;
 };
 
