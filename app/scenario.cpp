@@ -70,7 +70,7 @@ std::vector<Scenario> read_scenarios(std::string const& path, std::vector<std::s
 
   auto common = Scenario{};
   auto const cluster = document.at("cluster");
-  common.cluster = hw_profiles::read_cluster(cluster);
+  common.cluster = hw_profiles::read_cluster(cluster, common.warnings);
   if (is_changed(cluster)) common.cluster.name += ", changed";
   auto const directory = std::filesystem::path{path}.parent_path().string();
   refuse_name(document.at("model"), "hf_config", "PATH/config.json");

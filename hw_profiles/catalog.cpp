@@ -1,5 +1,7 @@
 #include "hw_profiles/catalog.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "hw_profiles/embedded.hpp"
@@ -24,14 +26,39 @@ std::optional<std::string_view> find_file(std::string_view folder, std::string_v
   return std::nullopt;
 }
 
-[[noreturn]] void fail_name(std::string_view what, std::string_view name, std::vector<std::string_view> const& known) {
-  throw InputError{fmt::format("found no {} profile called {}; {}", what, quoted(name), suggest_name(name, known))};
+/// Calls `visit` with every alias of a GPU and the name that it stands for, until one is wanted.
+template <class Visit>
+void for_each_alias(Kind kind, Visit visit) {
+  if (kind != Kind::kGpu) return;
+  for (auto const name : profile_names(kind)) {
+    auto const document = io::parse({profile_file(kind, name), std::string{*find_file(folder(kind), name)}});
+    auto const aliases = document.find("aliases");
+    if (!aliases) continue;
+    for (auto const& alias : aliases->elements())
+      if (visit(alias.string(), name)) return;
+  }
+}
+
+[[noreturn]] void fail_name(std::string_view what, std::string_view name, std::string_view way_out) {
+  throw InputError{fmt::format("found no {} profile called {}; {}", what, quoted(name), way_out)};
 }
 
 }  // namespace
 
+std::optional<std::string_view> find_name(Kind kind, std::string_view name) {
+  auto found = std::optional<std::string_view>{};
+  for (auto const& file : embedded_files())
+    if (file.folder == folder(kind) && file.name == name) return file.name;
+  for_each_alias(kind, [&](std::string_view alias, std::string_view of) {
+    if (alias == name) found = of;
+    return found.has_value();
+  });
+  return found;
+}
+
 std::optional<std::string_view> find_profile(Kind kind, std::string_view name) {
-  return find_file(folder(kind), name);
+  auto const known = find_name(kind, name);
+  return known ? find_file(folder(kind), *known) : std::nullopt;
 }
 
 std::vector<std::string_view> profile_names(Kind kind) {
@@ -39,6 +66,18 @@ std::vector<std::string_view> profile_names(Kind kind) {
   for (auto const& file : embedded_files())
     if (file.folder == folder(kind)) names.push_back(file.name);
   return names;
+}
+
+std::string suggest_profile(Kind kind, std::string_view name) {
+  auto aliases = std::vector<std::string>{};
+  for_each_alias(kind, [&](std::string_view alias, std::string_view) {
+    aliases.emplace_back(alias);
+    return false;
+  });
+  auto known = profile_names(kind);
+  for (auto const& alias : aliases)
+    if (std::find(known.begin(), known.end(), alias) == known.end()) known.emplace_back(alias);
+  return suggest_name(name, known);
 }
 
 std::vector<ProfileSummary> list_profiles() {
@@ -54,7 +93,7 @@ std::vector<ProfileSummary> list_profiles() {
 
 std::string profile_text(Kind kind, std::string_view name) {
   if (auto const text = find_profile(kind, name)) return std::string{*text};
-  fail_name(name_of(kind), name, profile_names(kind));
+  fail_name(name_of(kind), name, suggest_profile(kind, name));
 }
 
 std::string profile_text(std::string_view name) {
@@ -65,7 +104,7 @@ std::string profile_text(std::string_view name) {
     if (auto const text = find_profile(kind, name)) return std::string{*text};
     for (auto const other : profile_names(kind)) known.push_back(other);
   }
-  fail_name("hardware", name, known);
+  fail_name("hardware", name, suggest_name(name, known));
 }
 
 std::string_view schema_text(Kind kind) {

@@ -15,7 +15,11 @@ namespace twinstep::hw_profiles {
 
 enum class Kind : std::uint8_t { kGpu, kLink, kNode, kTransport, kFabric, kLibrary, kCluster };
 
-/// The text of a shipped profile, or nothing.
+/// The shipped profile that a name names, itself or by one of the "aliases" of a GPU ("h100-80g" is "h100-sxm5-80"), or
+/// nothing.
+[[nodiscard]] std::optional<std::string_view> find_name(Kind kind, std::string_view name);
+
+/// Its text, or nothing.
 [[nodiscard]] std::optional<std::string_view> find_profile(Kind kind, std::string_view name);
 
 /// The names of the shipped profiles of one kind, sorted.
@@ -26,6 +30,9 @@ struct ProfileSummary {
   std::string name;
   std::string description;
 };
+
+/// `suggest_name` among the shipped profiles of one kind and their aliases.
+[[nodiscard]] std::string suggest_profile(Kind kind, std::string_view name);
 
 /// Every shipped profile: clusters first, then what they are made of.
 [[nodiscard]] std::vector<ProfileSummary> list_profiles();

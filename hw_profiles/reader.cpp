@@ -37,8 +37,9 @@ hardware::KernelEfficiency Reader::kernel_efficiency(Node const& node) const {
 }
 
 hardware::Gpu Reader::gpu(Node const& node) const {
-  node.allow_only({"name", "description", "memory_capacity", "memory_bandwidth", "peaks", "sm_count",
-                   "compute_capability", "link_class", "link", "pcie", "efficiency", "kernel_start", "context_memory"});
+  node.allow_only({"name", "description", "aliases", "reference_node", "library", "memory_capacity", "memory_bandwidth",
+                   "peaks", "sm_count", "compute_capability", "link_class", "link", "pcie", "efficiency",
+                   "kernel_start", "context_memory"});
   auto gpu = hardware::Gpu{.name = text(node, "name"),
                            .description = optional_text(node, "description"),
                            .memory_capacity = sourced(node, "memory_capacity", size),
@@ -190,13 +191,25 @@ hardware::Cluster Reader::cluster() const {
 
 }  // namespace
 
-hardware::Cluster read_cluster(Node const& reference) {
+hardware::Cluster read_cluster(Node const& reference, std::vector<std::string>& warnings) {
   auto const resolved = resolve(Kind::kCluster, reference);
+  warnings.insert(warnings.end(), resolved.warnings.begin(), resolved.warnings.end());
   return Reader{resolved}.cluster();
 }
 
-hardware::Cluster read_cluster(std::string const& name_or_path) {
-  return read_cluster(io::string_node(name_or_path, "cluster"));
+hardware::Cluster read_cluster(Node const& reference) {
+  auto warnings = std::vector<std::string>{};
+  return read_cluster(reference, warnings);
+}
+
+hardware::Cluster read_cluster(std::string const& argument, std::vector<std::string>& warnings) {
+  if (argument.starts_with('{')) return read_cluster(io::parse({"cluster", argument, false}), warnings);
+  return read_cluster(io::string_node(argument, "cluster"), warnings);
+}
+
+hardware::Cluster read_cluster(std::string const& argument) {
+  auto warnings = std::vector<std::string>{};
+  return read_cluster(argument, warnings);
 }
 
 hardware::Gpu read_gpu(Node const& reference) {

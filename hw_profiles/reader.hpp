@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "hw_profiles/catalog.hpp"
 #include "sim/hardware/cluster.hpp"
@@ -13,12 +14,16 @@
 namespace twinstep::hw_profiles {
 
 /// Reads what a scenario's "cluster" says: a name, a path, or an object with overrides ("profile", "nodes", "gpu",
-/// "node", "fabric", "library", "faults"), or a whole cluster inline. See resolve.hpp for the forms.
+/// "node", "fabric", "library", "faults"), a whole cluster inline, or its physical facts (facts.hpp). See resolve.hpp
+/// for the forms.
 /// Throws InputError where the machine is incomplete, contradicts itself, or is larger than its fabric.
 [[nodiscard]] hardware::Cluster read_cluster(io::Node const& reference);
+/// The same, and adds a sentence to `warnings` for each thing that was not stated, with what is taken instead.
+[[nodiscard]] hardware::Cluster read_cluster(io::Node const& reference, std::vector<std::string>& warnings);
 
-/// Reads a cluster by a shipped name or the path of a file, as the command line gives it.
-[[nodiscard]] hardware::Cluster read_cluster(std::string const& name_or_path);
+/// Reads a cluster as the command line gives it: a shipped name, the path of a file, or JSON that begins with "{".
+[[nodiscard]] hardware::Cluster read_cluster(std::string const& argument);
+[[nodiscard]] hardware::Cluster read_cluster(std::string const& argument, std::vector<std::string>& warnings);
 
 [[nodiscard]] hardware::Gpu read_gpu(io::Node const& reference);
 [[nodiscard]] hardware::Node read_node(io::Node const& reference);

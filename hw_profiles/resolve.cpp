@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "hw_profiles/facts.hpp"
+#include "hw_profiles/writer.hpp"
+
 namespace twinstep::hw_profiles {
 namespace {
 
@@ -48,7 +51,8 @@ class Resolver {
     return kind == Kind::kCluster ? with_cluster_changes(std::move(document)) : document;
   }
 
-  [[nodiscard]] std::vector<io::Source const*> profiles() && { return std::move(profiles_); }
+  [[nodiscard]] std::vector<io::Source const*> const& profiles() const { return profiles_; }
+  [[nodiscard]] std::vector<std::string> const& warnings() const { return warnings_; }
 
  private:
   static constexpr int kDeepest = 16;
@@ -57,11 +61,21 @@ class Resolver {
     if (reference.is(Node::Type::kString)) return resolve(kind, load(kind, reference));
     if (auto const profile = find(reference, "profile"))
       return changed(kind, resolve(kind, load(kind, *profile)), io::without_member(reference, "profile"));
+    if (kind == Kind::kCluster && are_facts(reference)) return from_facts(reference);
     auto document = reference;
     for (auto const& part : parts_of(kind))
       if (auto const value = find(document, part.key))
         document = io::with_member(document, part.key, resolve(part.kind, *value));
     return document;
+  }
+
+  /// The cluster that physical facts describe, changed by what stands beside them.
+  Node from_facts(Node const& reference) {
+    auto const [facts, changes] = split_facts(reference);
+    warnings_ = missing_facts(facts);
+    auto const text = cluster_text(read_facts(facts));
+    auto const cluster = remembered(io::parse({fmt::format("the cluster of {}", reference.source().name), text}));
+    return changed(Kind::kCluster, cluster, changes);
   }
 
   /// `base`, whose parts are resolved, with the members of `patch` in place of its own.
@@ -93,12 +107,12 @@ class Resolver {
   /// The profile that a string names: a shipped one, or a file beside the one that the string stands in.
   Node load(Kind kind, Node const& reference) {
     auto const name = std::string{reference.string()};
-    if (auto const text = find_profile(kind, name))
-      return remembered(io::parse({profile_file(kind, name), std::string{*text}}));
+    if (auto const shipped = find_name(kind, name))
+      return remembered(io::parse({profile_file(kind, *shipped), profile_text(kind, *shipped)}));
     if (name.find('/') == std::string::npos && !name.ends_with(".json"))
       reference.fail(fmt::format("found {}, expected the name of a {} profile or the path of a .json file",
                                  twinstep::quoted(name), name_of(kind)),
-                     suggest_name(name, profile_names(kind)));
+                     suggest_profile(kind, name));
     auto path = std::filesystem::path{name};
     if (path.is_relative() && reference.source().has_lines)
       path = std::filesystem::path{reference.source().name}.parent_path() / path;
@@ -111,6 +125,7 @@ class Resolver {
   }
 
   std::vector<io::Source const*> profiles_;
+  std::vector<std::string> warnings_;
   int depth_ = 0;
 };
 
@@ -124,7 +139,7 @@ Resolved resolve(Kind kind, Node const& reference) {
   auto resolver = Resolver{};
   auto const document = resolver.resolve(kind, reference);
   // Paths begin where the reference stands, so that they are what a --set would name.
-  return {Node{document.shared_value(), reference.step()}, std::move(resolver).profiles()};
+  return {Node{document.shared_value(), reference.step()}, resolver.profiles(), resolver.warnings()};
 }
 
 }  // namespace twinstep::hw_profiles

@@ -14,6 +14,7 @@ namespace twinstep::hw_profiles {
 struct Resolved {
   io::Node document;
   std::vector<io::Source const*> profiles;  ///< alive as long as `document`'s values are
+  std::vector<std::string> warnings;        ///< what was not stated, and what is taken instead
 
   [[nodiscard]] bool is_in_profile(io::Node const& value) const;
 };
@@ -23,6 +24,7 @@ struct Resolved {
 ///   "my/node.json"                         a file, looked for beside the file that names it
 ///   {"profile": "dgx-h100", "nic": …}      either of them, changed
 ///   {"name": "mine", "gpu": …}             an object that stands for itself
+///   {"gpu": "h100-80g", "gpus_per_node": …}  a cluster's physical facts (facts.hpp), changed by its other members
 /// Parts (a cluster's node, fabric and library, a node's GPU and link, a fabric's transport) are references too. A
 /// cluster's "gpu" changes its node's; one that names no "library" runs NCCL.
 /// Throws InputError for an unknown name, with the nearest known one, and for profiles that name each other in a

@@ -258,7 +258,7 @@ TEST_CASE("an unknown profile is refused with the nearest known one", "[hw_profi
   CHECK(error_of("\"dgx-h100-nrd\"") ==
         "s.json:1:13: /cluster: found \"dgx-h100-nrd\", expected the name of a cluster profile or the path of a .json "
         "file; did you mean \"dgx-h100-ndr\"?");
-  CHECK_THAT(error_of(R"({"profile": "dgx-h100-ndr", "gpu": "h100"})"),
+  CHECK_THAT(error_of(R"({"profile": "dgx-h100-ndr", "gpu": "h100-sxm"})"),
              Catch::Contains("did you mean \"h100-sxm5-80\"?"));
   CHECK_THAT(error_of("\"no/such.json\""), Catch::Contains("no/such.json: found no such file"));
 }

@@ -1,0 +1,264 @@
+#include "hw_profiles/facts.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "hw_profiles/catalog.hpp"
+#include "hw_profiles/numbers.hpp"
+#include "hw_profiles/reader.hpp"
+
+namespace twinstep::hw_profiles {
+namespace {
+
+using hardware::Basis;
+using hardware::IntraNode;
+using io::Node;
+
+constexpr auto kFacts = std::to_array<std::string_view>(
+    {"gpu", "gpus_per_node", "nodes", "intra", "fabric", "nics_per_node", "nic_gbps", "fabric_assumed"});
+
+/// What a word for the inside of a node means. Without a link of its own it is the GPU's.
+struct Inside {
+  std::string_view word;
+  IntraNode intra;
+  std::string_view link;
+  bool is_rack = false;
+};
+constexpr auto kInsides = std::to_array<Inside>({{"nvswitch", IntraNode::kNvSwitch, ""},
+                                                 {"nvl72", IntraNode::kNvSwitch, "", true},
+                                                 {"cube-mesh", IntraNode::kCubeMesh, ""},
+                                                 {"nvlink-all-to-all", IntraNode::kMesh, ""},
+                                                 {"nvlink-pair", IntraNode::kPairs, ""},
+                                                 {"xgmi-mesh", IntraNode::kMesh, ""},
+                                                 {"pcie", IntraNode::kPcieP2p, "pcie"},
+                                                 {"pcie-no-p2p", IntraNode::kPcieStaged, "pcie-staged"},
+                                                 {"none", IntraNode::kNone, ""}});
+
+/// A word for the network, and the transport profile that carries it.
+struct Outside {
+  std::string_view word;
+  std::string_view transport;
+};
+constexpr auto kOutsides = std::to_array<Outside>({{"infiniband", "infiniband"},
+                                                   {"roce", "roce"},
+                                                   {"roce-no-gdr", "roce-host"},
+                                                   {"efa", "efa"},
+                                                   {"tcpx", "tcpx"},
+                                                   {"tcpxo", "tcpxo"},
+                                                   {"slingshot", "slingshot"},
+                                                   {"omnipath", "omnipath"},
+                                                   {"tcp", "tcp"},
+                                                   {"unknown", "infiniband"}});
+constexpr auto kDefaultTransport = std::string_view{"infiniband"};
+constexpr double kFirstEfaGbps = 400;  ///< a node's, up to which EFA is of the first generation
+
+template <class Entry, std::size_t N>
+Entry const& find_word(Node const& node, std::string_view what, std::array<Entry, N> const& entries) {
+  for (auto const& entry : entries)
+    if (entry.word == node.string()) return entry;
+  auto known = std::vector<std::string_view>{};
+  for (auto const& entry : entries) known.push_back(entry.word);
+  node.fail(fmt::format("found {}, expected {}", quoted(node.string()), what), suggest_name(node.string(), known));
+}
+
+/// A shipped profile by name, as the reader's functions take it.
+Node named(std::string_view name, std::string_view kind) {
+  return io::string_node(std::string{name}, std::string{kind});
+}
+
+/// Reads the facts of one cluster.
+class FactReader {
+ public:
+  explicit FactReader(Node const& facts) : facts_{facts} {
+    facts.allow_only(
+        {"gpu", "gpus_per_node", "nodes", "intra", "fabric", "nics_per_node", "nic_gbps", "fabric_assumed"});
+    if (!facts.find("gpu"))
+      facts.fail("found facts of a cluster without the model of its GPUs",
+                 "name it, such as \"gpu\": \"h100-80g\" (twinstep profiles list)");
+    auto const name = facts.at("gpu");
+    auto const shipped = find_name(Kind::kGpu, name.string());
+    if (!shipped)
+      name.fail(fmt::format("found {}, expected the name of a GPU profile", quoted(name.string())),
+                suggest_profile(Kind::kGpu, name.string()));
+    profile_ = io::parse({profile_file(Kind::kGpu, *shipped), profile_text(Kind::kGpu, *shipped)});
+    gpu_ = read_gpu(named(*shipped, "gpu"));
+    reference_ = read_node(named(profile_->at("reference_node").string(), "node"));
+    gpus_ = count_in_node(facts.at("gpus_per_node"));
+    trays_ = count(facts.at("nodes"));
+    read_inside();
+  }
+
+  hardware::Cluster cluster() const {
+    auto cluster = hardware::Cluster{};
+    cluster.node = node();
+    cluster.nodes = domains_;
+    cluster.fabric = fabric(cluster.node);
+    auto const library = profile_->find("library");
+    cluster.library = read_library(named(library ? library->string() : "nccl", "library"));
+    cluster.name = fmt::format("{}x{} {}", trays_, gpus_, facts_.at("gpu").string());
+    cluster.description = fmt::format("{} node{} of {} {}, from their physical facts", trays_, trays_ == 1 ? "" : "s",
+                                      gpus_, facts_.at("gpu").string());
+    cluster.calibration = "uncalibrated: built from physical facts, datasheet rates and global efficiencies";
+    return cluster;
+  }
+
+  [[nodiscard]] std::vector<std::string> missing() const {
+    auto out = std::vector<std::string>{};
+    auto const say = [&](std::string_view fact, std::string const& instead) {
+      out.push_back(fmt::format("{} {}: \"{}\" is not stated, {} is taken", trays_, gpu_.name, fact, instead));
+    };
+    if (gpus_ > 1 && !facts_.find("intra")) say("intra", std::string{name_of(intra_)});
+    if (domains_ == 1) return out;
+    auto const fabric = facts_.find("fabric");
+    if (!fabric || fabric->string() == "unknown") say("fabric", std::string{kDefaultTransport});
+    auto const as_reference = fmt::format("the reference design ({})", reference_.name);
+    if (!facts_.find("nics_per_node")) say("nics_per_node", fmt::format("{}, as in {}", nics(), as_reference));
+    if (!facts_.find("nic_gbps"))
+      say("nic_gbps", fmt::format("{:g}, as in {}", reference_.nic.value.count() * 8e-9, as_reference));
+    return out;
+  }
+
+ private:
+  void read_inside() {
+    auto const word = facts_.find("intra");
+    auto inside = Inside{"", gpus_ == 1 ? IntraNode::kNone : reference_.intra, "", reference_.gpus_per_host > 0};
+    if (word) inside = find_word(*word, "how GPUs of a node are linked", kInsides);
+    intra_ = inside.intra;
+    if (inside.is_rack) read_rack();
+    domains_ = trays_ / trays_per_domain_;
+    if (domain_gpus() == 1) intra_ = IntraNode::kNone;
+    if (domain_gpus() > 1 && intra_ == IntraNode::kNone)
+      word->fail(fmt::format("found \"none\" for {} GPUs, expected a kind of link", gpus_), "\"none\" is for one GPU");
+    link_ = !inside.link.empty() ? std::string{inside.link} : gpu_.link_class;
+    if (!word && link_.empty()) link_ = reference_.link.name;
+    if (intra_ != IntraNode::kNone && link_.empty())
+      word->fail(fmt::format("found {}, but GPU {} has no link of its own", quoted(word->string()), quoted(gpu_.name)),
+                 "it is joined by \"pcie\" or \"pcie-no-p2p\"");
+  }
+
+  /// As few NVLink domains as hold the trays evenly. A domain holds as many GPUs as the reference rack.
+  void read_rack() {
+    if (reference_.gpus < gpus_)
+      facts_.at("gpus_per_node")
+          .fail(fmt::format("found {} GPUs in a tray, but an NVLink domain ({}) has {}", gpus_, reference_.name,
+                            reference_.gpus),
+                "state the GPUs of one tray");
+    auto domains = divide_up(trays_, reference_.gpus / gpus_);
+    while (trays_ % domains != 0) ++domains;
+    trays_per_domain_ = trays_ / domains;
+  }
+
+  [[nodiscard]] std::int64_t domain_gpus() const { return gpus_ * trays_per_domain_; }
+
+  /// Of one node; of all trays of a domain.
+  [[nodiscard]] std::int64_t nics() const {
+    if (auto const stated = facts_.find("nics_per_node")) return count_in_node(*stated) * trays_per_domain_;
+    return std::max<std::int64_t>(1, domain_gpus() * reference_.nics / reference_.gpus);
+  }
+
+  [[nodiscard]] hardware::Node node() const {
+    auto const stated = hardware::Provenance{Basis::kScenario, "the facts of this cluster"};
+    auto const as_reference = hardware::Provenance{Basis::kAssumed, fmt::format("as in {}", reference_.name)};
+    auto node = reference_;
+    node.name = fmt::format("{}x{}", domain_gpus(), facts_.at("gpu").string());
+    node.description = fmt::format("{} {}, the rest as in {}", domain_gpus(), gpu_.name, reference_.name);
+    node.gpu = gpu_;
+    node.gpus = domain_gpus();
+    node.gpus_from = stated;
+    node.intra = intra_;
+    node.gpu_link = {};
+    node.link = {};
+    if (intra_ != IntraNode::kNone) {
+      auto const is_pcie = intra_ == IntraNode::kPcieP2p || intra_ == IntraNode::kPcieStaged;
+      node.gpu_link = is_pcie ? gpu_.pcie : gpu_.link;
+      node.link = read_link(named(link_, "link"));
+    }
+    // The same fraction of its slot as the GPU of the reference node reaches.
+    if (gpu_.name != reference_.gpu.name)
+      node.pcie = {
+          reference_.pcie.value * (gpu_.pcie.value.count() / reference_.gpu.pcie.value.count()), Basis::kDerived,
+          fmt::format("the fraction of its slot that is reached in {}; {}", reference_.name, gpu_.pcie.source)};
+    node.gpus_per_pcie_switch = std::gcd(reference_.gpus_per_pcie_switch, node.gpus);
+    node.gpus_per_host = trays_per_domain_ > 1 ? gpus_ : 0;
+    node.nics = nics();
+    node.nics_from = facts_.find("nics_per_node") ? stated : as_reference;
+    if (node.gpus % node.nics != 0 && node.nics % node.gpus != 0)
+      facts_.at(facts_.has("nics_per_node") ? "nics_per_node" : "gpus_per_node")
+          .fail(fmt::format("found {} NICs for {} GPUs, expected one count to divide the other", node.nics, node.gpus),
+                "state the NICs that carry training traffic");
+    if (auto const rate = facts_.find("nic_gbps"))
+      node.nic = {read_rate(*rate), stated.basis, stated.source};
+    else
+      node.nic = {reference_.nic.value, as_reference.basis, as_reference.source};
+    return node;
+  }
+
+  static BytesPerSecond read_rate(Node const& gigabits) {
+    constexpr double kFastest = 1e6;
+    auto const value = gigabits.number();
+    if (!(value >= 1e-6 && value <= kFastest))
+      gigabits.fail(fmt::format("found {}, expected the gigabits a second of one NIC", value), "400 is NDR");
+    return BytesPerSecond{value * 1e9 / 8};
+  }
+
+  [[nodiscard]] hardware::Fabric fabric(hardware::Node const& node) const {
+    auto const word = facts_.find("fabric");
+    auto transport = word ? find_word(*word, "a kind of network", kOutsides).transport : kDefaultTransport;
+    auto const gigabits = static_cast<double>(node.nics) * node.nic.value.count() * 8e-9;
+    if (transport == "efa" && gigabits <= kFirstEfaGbps) transport = "efa-v1";
+    auto fabric = read_fabric(named("unstated", "fabric"));
+    fabric.transport = read_transport(named(transport, "transport"));
+    fabric.port = node.nic;
+    return fabric;
+  }
+
+  Node facts_;
+  std::optional<Node> profile_;  ///< of the GPU
+  hardware::Gpu gpu_;
+  hardware::Node reference_;
+  std::int64_t gpus_ = 1;   ///< of a node as the facts count it
+  std::int64_t trays_ = 1;  ///< nodes as the facts count them
+  std::int64_t trays_per_domain_ = 1;
+  std::int64_t domains_ = 1;
+  IntraNode intra_ = IntraNode::kNone;
+  std::string link_;
+};
+
+}  // namespace
+
+bool are_facts(Node const& object) {
+  return object.is(Node::Type::kObject) && object.has("gpus_per_node");
+}
+
+FactsAndChanges split_facts(Node const& object) {
+  auto out = FactsAndChanges{object, object};
+  for (auto const& [key, member] : object.members()) {
+    auto const is_fact = std::ranges::find(kFacts, key) != kFacts.end();
+    if (!is_fact)
+      out.facts = io::without_member(out.facts, key);
+    else if (key == "gpu" && member.is(Node::Type::kObject) && member.has("profile")) {
+      out.facts = io::with_member(out.facts, key, member.at("profile"));
+      out.changes = io::with_member(out.changes, key, io::without_member(member, "profile"));
+    } else
+      out.changes = io::without_member(out.changes, key);
+  }
+  // A change of "fabric" that is an object changes the network that is built, and says nothing of its kind.
+  if (auto const fabric = object.find("fabric"); fabric && fabric->is(Node::Type::kObject)) {
+    out.facts = io::without_member(out.facts, "fabric");
+    out.changes = io::with_member(out.changes, "fabric", io::without_member(*fabric, "profile"));
+    if (auto const word = fabric->find("profile")) out.facts = io::with_member(out.facts, "fabric", *word);
+  }
+  return out;
+}
+
+hardware::Cluster read_facts(Node const& facts) {
+  return FactReader{facts}.cluster();
+}
+
+std::vector<std::string> missing_facts(Node const& facts) {
+  return FactReader{facts}.missing();
+}
+
+}  // namespace twinstep::hw_profiles

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/hardware/cluster.hpp"
+#include "sim/io/document.hpp"
+
+/// A cluster from the physical facts that a published measurement states:
+///
+///     {"gpu": "h100-80g", "gpus_per_node": 8, "nodes": 2, "intra": "nvswitch",
+///      "fabric": "infiniband", "nics_per_node": 8, "nic_gbps": 400, "fabric_assumed": true}
+///
+/// `intra` is nvswitch, nvl72 (trays of a rack that is one NVLink domain), cube-mesh, nvlink-all-to-all, nvlink-pair,
+/// xgmi-mesh, pcie, pcie-no-p2p or none. `fabric` is infiniband, roce, roce-no-gdr, efa, tcpx, tcpxo, slingshot,
+/// omnipath, tcp or unknown. `nic_gbps` is of one NIC, in gigabits a second.
+///
+/// Everything else comes from the GPU's profile and from its "reference_node": host, PCIe, and what the facts leave
+/// out:
+///     intra     that of the reference node, or none for one GPU
+///     fabric    InfiniBand
+///     NICs      as many a GPU as the reference node has, each as fast
+/// The network is a Clos without oversubscription (fabrics/unstated.json).
+namespace twinstep::hw_profiles {
+
+/// Whether an object is such facts: it has "gpus_per_node".
+[[nodiscard]] bool are_facts(io::Node const& object);
+
+/// The members of `object` that are facts, and the others, which change the cluster built from them.
+struct FactsAndChanges {
+  io::Node facts;
+  io::Node changes;
+};
+[[nodiscard]] FactsAndChanges split_facts(io::Node const& object);
+
+/// The cluster. Trays of a rack are merged into NVLink domains, as few as hold them evenly, and each is one node.
+/// Throws InputError for an unknown GPU, intra or fabric, with the nearest known one, and for counts that contradict
+/// each other.
+[[nodiscard]] hardware::Cluster read_facts(io::Node const& facts);
+
+/// One sentence for each fact that is missing and matters, with what is taken instead.
+[[nodiscard]] std::vector<std::string> missing_facts(io::Node const& facts);
+
+}  // namespace twinstep::hw_profiles

@@ -1,0 +1,139 @@
+#include <string>
+
+#include "hw_profiles/facts.hpp"
+#include "hw_profiles/reader.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace twinstep;
+using namespace twinstep::literals;
+using namespace twinstep::hw_profiles;
+using hardware::IntraNode;
+
+namespace {
+
+std::string facts(std::string const& gpu, int gpus, int nodes, std::string const& intra, std::string const& rest = "") {
+  return R"({"gpu": ")" + gpu + R"(", "gpus_per_node": )" + std::to_string(gpus) + R"(, "nodes": )" +
+         std::to_string(nodes) + R"(, "intra": ")" + intra + "\"" + rest + "}";
+}
+
+constexpr auto kNdr = R"(, "fabric": "infiniband", "nics_per_node": 8, "nic_gbps": 400)";
+
+std::string error_of(std::string const& text) {
+  try {
+    static_cast<void>(read_cluster(text));
+  } catch (InputError const& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string transport_of(std::string const& fabric, int nics, int gbps) {
+  return read_cluster(facts("a100-80g", 8, 2, "nvswitch",
+                            R"(, "fabric": ")" + fabric + R"(", "nics_per_node": )" + std::to_string(nics) +
+                                R"(, "nic_gbps": )" + std::to_string(gbps)))
+      .fabric.transport.name;
+}
+
+}  // namespace
+
+TEST_CASE("the facts of every published measurement name a cluster of as many GPUs", "[hw_profiles][facts]") {
+  auto const all = io::parse_file(TWINSTEP_SOURCE_FOLDER "/tests/fixtures/cluster_facts.json");
+  auto read = 0;
+  for (auto const& each : all.elements()) {
+    CAPTURE(each.path());
+    if (!each.find("gpu")) {  // such a measurement cannot be replayed
+      CHECK_THROWS_WITH(read_cluster(each), Catch::Contains("without the model of its GPUs"));
+      continue;
+    }
+    auto const cluster = read_cluster(each);
+    CHECK(cluster.gpus() == each.at("gpus_per_node").integer() * each.at("nodes").integer());
+    ++read;
+  }
+  CHECK(read >= 150);
+}
+
+TEST_CASE("facts take their rates from the GPU, the link and the transport that they name", "[hw_profiles][facts]") {
+  auto const cluster = read_cluster(facts("h100-80g", 8, 4, "nvswitch", kNdr));
+  CHECK(cluster.node.gpu.name == "h100-sxm5-80");
+  CHECK(cluster.node.intra == IntraNode::kNvSwitch);
+  CHECK(cluster.node.gpu_link.value == 450_GBps);
+  CHECK(cluster.node.link.name == "nvlink4");
+  CHECK(cluster.node.nics == 8);
+  CHECK(cluster.node.nic.value == 50_GBps);
+  CHECK(cluster.fabric.transport.name == "infiniband");
+  CHECK(cluster.library.name == "nccl");
+  CHECK(cluster.nodes == 4);
+  CHECK(read_cluster(facts("mi300x", 8, 1, "xgmi-mesh")).library.name == "rccl");
+}
+
+TEST_CASE("words for the inside of a node choose its links", "[hw_profiles][facts]") {
+  auto const of = [](std::string const& gpu, int gpus, std::string const& intra) {
+    auto const node = read_cluster(facts(gpu, gpus, 1, intra)).node;
+    return std::pair{node.intra, node.link.name};
+  };
+  CHECK(of("v100-16g", 8, "cube-mesh") == std::pair{IntraNode::kCubeMesh, std::string{"nvlink2"}});
+  CHECK(of("gh200", 4, "nvlink-all-to-all") == std::pair{IntraNode::kMesh, std::string{"nvlink4"}});
+  CHECK(of("mi355x", 8, "xgmi-mesh") == std::pair{IntraNode::kMesh, std::string{"xgmi"}});
+  CHECK(of("titan-rtx", 2, "nvlink-pair") == std::pair{IntraNode::kPairs, std::string{"nvlink2"}});
+  CHECK(of("rtx4090", 4, "pcie") == std::pair{IntraNode::kPcieP2p, std::string{"pcie"}});
+  CHECK(of("rtx4090", 8, "pcie-no-p2p") == std::pair{IntraNode::kPcieStaged, std::string{"pcie-staged"}});
+  CHECK(of("gh200", 1, "nvlink-all-to-all").first == IntraNode::kNone);
+}
+
+TEST_CASE("the trays of a rack are merged into as few even NVLink domains as hold them", "[hw_profiles][facts]") {
+  auto const domains = [](int trays) {
+    auto const cluster = read_cluster(facts("gb200", 4, trays, "nvl72", R"(, "nics_per_node": 4, "nic_gbps": 400)"));
+    CHECK(cluster.node.gpus_per_host == (cluster.node.gpus > 4 ? 4 : 0));
+    CHECK(cluster.node.nics == cluster.node.gpus);
+    return std::pair{cluster.nodes, cluster.node.gpus};
+  };
+  using Domains = std::pair<std::int64_t, std::int64_t>;
+  CHECK(domains(1) == Domains{1, 4});
+  CHECK(domains(18) == Domains{1, 72});
+  CHECK(domains(32) == Domains{2, 64});
+  CHECK(domains(36) == Domains{2, 72});
+}
+
+TEST_CASE("EFA of up to 400 Gb/s a node is the first generation, and RoCE may lack GPUDirect", "[hw_profiles][facts]") {
+  CHECK(transport_of("efa", 4, 100) == "efa-v1");
+  CHECK(transport_of("efa", 16, 200) == "efa");
+  CHECK(transport_of("roce-no-gdr", 8, 200) == "roce-host");
+}
+
+TEST_CASE("what facts leave out is taken from the GPU's usual node, and said", "[hw_profiles][facts]") {
+  auto const text = facts("a100-80g", 4, 2, "nvswitch");
+  auto const cluster = read_cluster(text);
+  CHECK(cluster.node.nics == 4);  // a DGX A100 has one for each GPU
+  CHECK(cluster.node.nic.value == 25_GBps);
+  CHECK(cluster.node.nic.basis == hardware::Basis::kAssumed);
+  auto const missing = missing_facts(io::parse({"facts", text}));
+  REQUIRE(missing.size() == 3);
+  CHECK_THAT(missing[0], Catch::Contains("\"fabric\" is not stated, infiniband is taken"));
+  CHECK_THAT(missing[1], Catch::Contains("4, as in the reference design (dgx-a100-80)"));
+  CHECK_THAT(missing[2], Catch::Contains("200, as in the reference design"));
+  // One node needs no network.
+  CHECK(missing_facts(io::parse({"facts", facts("a100-80g", 8, 1, "nvswitch")})).empty());
+}
+
+TEST_CASE("a scenario changes a cluster that is given by its facts", "[hw_profiles][facts]") {
+  auto scenario = io::parse({"s.json", R"({"cluster": )" + facts("h100-80g", 8, 2, "nvswitch", kNdr) + "}"});
+  for (auto const* const setting :
+       {"cluster.nodes=3", "cluster.fabric.levels.0.oversubscription=2", "cluster.gpu.memory_capacity=141 GB"})
+    scenario = io::with_setting(scenario, setting);
+  auto const cluster = read_cluster(scenario.at("cluster"));
+  CHECK(cluster.nodes == 3);
+  CHECK(cluster.fabric.levels.at(0).oversubscription.value == 2);
+  CHECK(cluster.fabric.transport.name == "infiniband");
+  CHECK(cluster.node.gpu.memory_capacity.value == 141_GB);
+}
+
+TEST_CASE("unknown words in facts are refused with the nearest known one", "[hw_profiles][facts]") {
+  CHECK_THAT(error_of(facts("h100-80gb", 8, 1, "nvswitch")), Catch::Contains("did you mean \"h100-80g\"?"));
+  CHECK_THAT(error_of(facts("h100-80g", 8, 1, "nvswich")), Catch::Contains("did you mean \"nvswitch\"?"));
+  CHECK_THAT(error_of(facts("h100-80g", 8, 2, "nvswitch", R"(, "fabric": "infinband")")),
+             Catch::Contains("did you mean \"infiniband\"?"));
+  CHECK_THAT(error_of(facts("rtx4090", 4, 1, "nvlink-pair")), Catch::Contains("has no link of its own"));
+  CHECK_THAT(error_of(facts("h100-80g", 8, 1, "none")), Catch::Contains("found \"none\" for 8 GPUs"));
+  CHECK_THAT(error_of(facts("h100-80g", 8, 2, "nvswitch", R"(, "nics_per_node": 3)")),
+             Catch::Contains("found 3 NICs for 8 GPUs"));
+}
