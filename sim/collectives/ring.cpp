@@ -12,51 +12,130 @@ namespace {
 
 using program::CollectiveKind;
 
-std::int64_t next(Schedule const& ring, std::int64_t rank) {
-  return rank + 1 == ring.ranks ? 0 : rank + 1;
+/// Where a lane of the ring passes. A ring that lies in one node, or has one rank on each, has one lane: the ranks in
+/// their order. Over several nodes each GPU begins a lane: lane i enters a node at GPU i, visits all of them and leaves
+/// by the GPU before. Every second node walks the other way round, so that a lane enters a node on the rail by which it
+/// left the one before (NVIDIA/nccl src/graph/connect.cc, connectRings; only a ring of an odd number of nodes changes
+/// rails, once).
+struct Lane {
+  Schedule const& ring;
+  std::int64_t index = 0;
+
+  [[nodiscard]] bool is_in_order() const { return ring.ranks_per_node == 1 || ring.ranks_per_node == ring.ranks; }
+
+  /// The rank at place `place` of the lane.
+  [[nodiscard]] std::int64_t rank_at(std::int64_t place) const {
+    if (is_in_order()) return place;
+    auto const node = place / ring.ranks_per_node;
+    auto const gpus = gpus_of(node);
+    auto const behind = place - node * ring.ranks_per_node;  // the GPU by which the lane enters
+    auto const entry = index % gpus;
+    auto const gpu = node % 2 == 0 ? entry + behind : entry - 1 - behind;
+    return node * ring.ranks_per_node + wrap(gpu, gpus);
+  }
+  [[nodiscard]] std::int64_t place_of(std::int64_t rank) const {
+    if (is_in_order()) return rank;
+    auto const node = rank / ring.ranks_per_node;
+    auto const gpus = gpus_of(node);
+    auto const gpu = rank - node * ring.ranks_per_node;
+    auto const entry = index % gpus;
+    return node * ring.ranks_per_node + wrap(node % 2 == 0 ? gpu - entry : entry - 1 - gpu, gpus);
+  }
+  [[nodiscard]] std::int64_t next(std::int64_t place) const { return rank_at(place + 1 == ring.ranks ? 0 : place + 1); }
+
+  /// The lane's part of the chunk of the rank at `place`, which may lie once round the ring.
+  [[nodiscard]] std::int64_t chunk_at(std::int64_t place) const {
+    if (place < 0) place += ring.ranks;
+    if (place >= ring.ranks) place -= ring.ranks;
+    return rank_at(place) * ring.lanes + index;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t gpus_of(std::int64_t node) const {
+    return std::min(ring.ranks_per_node, ring.ranks - node * ring.ranks_per_node);
+  }
+};
+
+/// In step s the rank at place q passes on the chunk that it has just received: that of place q - s. After n - 1 steps
+/// everyone has seen every chunk.
+std::optional<Message> gather_step(Schedule const& ring, std::int64_t rank, std::int64_t step, std::int64_t index) {
+  auto const lane = Lane{ring, index};
+  auto const place = lane.place_of(rank);
+  return Message{lane.next(place), lane.chunk_at(place - step), 1, false};
 }
 
-/// In step s rank r passes on the chunk that it has just received: chunk r - s. After n - 1 steps everyone has seen
-/// every chunk.
-std::optional<Message> gather_step(Schedule const& ring, std::int64_t rank, std::int64_t step, std::int64_t) {
-  return Message{next(ring, rank), wrap(rank - step, ring.ranks), 1, false};
+/// Place q starts with chunk q - 1 and adds to each chunk that comes by; the last one to come by is its own.
+std::optional<Message> reduce_scatter_step(Schedule const& ring, std::int64_t rank, std::int64_t step,
+                                           std::int64_t index) {
+  auto const lane = Lane{ring, index};
+  auto const place = lane.place_of(rank);
+  return Message{lane.next(place), lane.chunk_at(place - 1 - step), 1, true};
 }
 
-/// Rank r starts with chunk r - 1 and adds to each chunk that comes by; the last one to come by is its own.
-std::optional<Message> reduce_scatter_step(Schedule const& ring, std::int64_t rank, std::int64_t step, std::int64_t) {
-  return Message{next(ring, rank), wrap(rank - 1 - step, ring.ranks), 1, true};
-}
-
-/// The first n - 1 steps reduce: rank r starts with chunk r, and ends up owning chunk r + 1 complete. The second
+/// The first n - 1 steps reduce: place q starts with chunk q, and ends up owning chunk q + 1 complete. The second
 /// n - 1 steps pass the complete chunks on.
-std::optional<Message> all_reduce_step(Schedule const& ring, std::int64_t rank, std::int64_t step, std::int64_t) {
+std::optional<Message> all_reduce_step(Schedule const& ring, std::int64_t rank, std::int64_t step, std::int64_t index) {
+  auto const lane = Lane{ring, index};
+  auto const place = lane.place_of(rank);
   auto const half = ring.ranks - 1;
-  if (step < half) return Message{next(ring, rank), wrap(rank - step, ring.ranks), 1, true};
-  return Message{next(ring, rank), wrap(rank + 1 - (step - half), ring.ranks), 1, false};
+  if (step < half) return Message{lane.next(place), lane.chunk_at(place - step), 1, true};
+  return Message{lane.next(place), lane.chunk_at(place + 1 - (step - half)), 1, false};
 }
 
-/// A pipeline from the root on: the rank `place` steps after it passes chunk c on in step place + c.
-std::optional<Message> broadcast_step(Schedule const& ring, std::int64_t rank, std::int64_t step, std::int64_t) {
-  auto const place = wrap(rank - ring.root, ring.ranks);
-  auto const chunk = step - place;
-  if (place == ring.ranks - 1 || chunk < 0 || chunk >= ring.chunks) return std::nullopt;
-  return Message{next(ring, rank), chunk, 1, false};
+/// A pipeline along each lane from `first` on, which ends before it comes round: the rank k places after it passes
+/// piece c on in step k + c.
+std::optional<Message> pipeline_step(Schedule const& ring, Lane lane, std::int64_t first, std::int64_t rank,
+                                     std::int64_t step) {
+  auto const place = lane.place_of(rank);
+  auto const behind = wrap(place - first, ring.ranks);
+  auto const pieces = ring.chunks / ring.lanes;
+  auto const piece = step - behind;
+  if (behind == ring.ranks - 1 || piece < 0 || piece >= pieces) return std::nullopt;
+  return Message{lane.next(place), lane.index * pieces + piece, 1, ring.kind == CollectiveKind::kReduce};
 }
 
-/// A pipeline from the rank after the root round to the root.
-std::optional<Message> reduce_step(Schedule const& ring, std::int64_t rank, std::int64_t step, std::int64_t) {
-  auto const place = wrap(rank - ring.root - 1, ring.ranks);
-  auto const chunk = step - place;
-  if (place == ring.ranks - 1 || chunk < 0 || chunk >= ring.chunks) return std::nullopt;
-  return Message{next(ring, rank), chunk, 1, true};
+std::optional<Message> broadcast_step(Schedule const& ring, std::int64_t rank, std::int64_t step, std::int64_t index) {
+  auto const lane = Lane{ring, index};
+  return pipeline_step(ring, lane, lane.place_of(ring.root), rank, step);
+}
+
+/// From the rank after the root round to the root.
+std::optional<Message> reduce_step(Schedule const& ring, std::int64_t rank, std::int64_t step, std::int64_t index) {
+  auto const lane = Lane{ring, index};
+  return pipeline_step(ring, lane, lane.place_of(ring.root) + 1, rank, step);
+}
+
+bool is_pipeline(CollectiveKind kind) {
+  return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce;
+}
+
+/// Pieces of a broadcast's or a reduction's pipeline: so many that filling it takes 3 % of the time, as NCCL cuts finer
+/// than any message that matters.
+std::int64_t pieces_of_pipeline(std::int64_t ranks) {
+  constexpr std::int64_t kPiecesPerHop = 32;
+  return std::max<std::int64_t>(1, kPiecesPerHop * (ranks - 2));
+}
+
+/// Everyone sends on every lane, or on those of a pipeline that reach it just now.
+std::int64_t ring_arrivals(Schedule const& ring, std::int64_t rank, std::int64_t step) {
+  if (!is_pipeline(ring.kind)) return ring.lanes;
+  auto count = std::int64_t{0};
+  for (auto index = std::int64_t{0}; index < ring.lanes; ++index) {
+    auto const lane = Lane{ring, index};
+    auto const before = lane.rank_at(wrap(lane.place_of(rank) - 1, ring.ranks));
+    count += ring.message(before, step, index) ? 1 : 0;
+  }
+  return count;
 }
 
 }  // namespace
 
-Schedule ring_schedule(CollectiveKind kind, std::int64_t ranks, std::int64_t root) {
-  auto ring = Schedule{kind, ranks, root};
-  ring.chunks = ranks;
+Schedule ring_schedule(CollectiveKind kind, std::int64_t ranks, std::int64_t root, std::int64_t ranks_per_node) {
+  auto ring = Schedule{kind, ranks, root, std::min(ranks_per_node, ranks)};
+  ring.lanes = ring.ranks_per_node == ranks ? 1 : ring.ranks_per_node;
+  ring.chunks = ring.lanes * ranks;
   ring.steps = ranks - 1;
+  ring.arrivals = ring_arrivals;
   switch (kind) {
     case CollectiveKind::kAllReduce:
       ring.steps = 2 * (ranks - 1);
@@ -64,15 +143,13 @@ Schedule ring_schedule(CollectiveKind kind, std::int64_t ranks, std::int64_t roo
       break;
     case CollectiveKind::kAllGather: ring.successor = gather_step; break;
     case CollectiveKind::kReduceScatter: ring.successor = reduce_scatter_step; break;
-    case CollectiveKind::kBroadcast:
-      ring.steps = 2 * (ranks - 1);  // n - 1 hops, and n - 1 chunks behind the first
-      ring.successor = broadcast_step;
-      break;
-    case CollectiveKind::kReduce:
-      ring.steps = 2 * (ranks - 1);
-      ring.successor = reduce_step;
-      break;
+    case CollectiveKind::kBroadcast: ring.successor = broadcast_step; break;
+    case CollectiveKind::kReduce: ring.successor = reduce_step; break;
     default: TWINSTEP_CHECK(false, "a ring does not do this collective");
+  }
+  if (is_pipeline(kind) && ranks > 1) {
+    ring.chunks = ring.lanes * pieces_of_pipeline(ranks);
+    ring.steps += pieces_of_pipeline(ranks) - 1;  // n - 1 hops, and the pieces behind the first
   }
   return ring;
 }
@@ -150,11 +227,14 @@ void add_tiers(LoadSheet& sheet, FoldRequest const& request, RingWork const& wor
 
 }  // namespace
 
-/// A chunk passes every link of the ring once in a pass, so each step waits the mean of their latencies.
+/// A chunk passes every link of the ring once in a pass, so each step waits the mean of their latencies. The pieces of
+/// a pipeline come on the heels of the first.
 Timing ring_timing(FoldRequest const& request) {
   auto const work = ring_work(request);
-  auto const passes = work.is_closed ? work.passes : 1;
-  return {launch_latency(request), spread(ring_latency(request, work), passes * (request.placement.ranks - 1))};
+  auto const n = request.placement.ranks;
+  auto timing = Timing{launch_latency(request), spread(ring_latency(request, work), work.passes * (n - 1))};
+  if (is_pipeline(request.kind)) timing.steps.push_back({pieces_of_pipeline(n) - 1, Duration{}});
+  return timing;
 }
 
 Folded fold_ring(FoldRequest const& request) {

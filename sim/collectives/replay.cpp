@@ -1,0 +1,95 @@
+#include "sim/collectives/replay.hpp"
+
+#include <algorithm>
+
+#include "sim/base/check.hpp"
+#include "sim/collectives/dispatch.hpp"
+#include "sim/collectives/folded.hpp"
+#include "sim/collectives/pipeline.hpp"
+
+namespace twinstep::collectives {
+namespace {
+
+std::int64_t step_count(std::vector<StepRun> const& runs) {
+  auto count = std::int64_t{0};
+  for (auto const& run : runs) count += run.steps;
+  return count;
+}
+
+/// What a byte that a participant sends takes at least, so that all of its bytes take as long as the folded phases
+/// say. Ranks 0 and 1 are looked at: where there is a least time, the one or the other sends as much as anyone.
+double least_per_byte(FoldRequest const& request, Replay const& replay) {
+  auto least = Duration{};
+  for (auto const& phase : fold_as(request).phases) least += phase.least;
+  if (least == Duration{}) return 0;
+  auto most = std::int64_t{0};  // chunks
+  for (auto rank = std::int64_t{0}; rank < 2; ++rank) {
+    auto chunks = std::int64_t{0};
+    for (auto step = std::int64_t{0}; step < replay.schedule.steps; ++step)
+      for (auto lane = std::int64_t{0}; lane < replay.schedule.lanes; ++lane)
+        if (auto const message = replay.schedule.message(rank, step, lane)) chunks += message->chunk_count;
+    most = std::max(most, chunks);
+  }
+  if (most == 0) return 0;
+  return static_cast<double>(least.count()) / (static_cast<double>(most) * replay.chunk_bytes);
+}
+
+std::vector<std::uint16_t> count_arrivals(Replay const& replay) {
+  auto const& schedule = replay.schedule;
+  auto const all = replay.participants();
+  auto counted = std::vector<std::uint16_t>(static_cast<std::size_t>(schedule.steps * all));
+  for (auto step = std::int64_t{0}; step < schedule.steps; ++step)
+    for (auto from = std::int64_t{0}; from < all; ++from)
+      for (auto lane = std::int64_t{0}; lane < schedule.lanes; ++lane)
+        if (auto const message = schedule.message(from, step, lane))
+          ++counted[static_cast<std::size_t>(step * all + message->to)];
+  return counted;
+}
+
+}  // namespace
+
+Replay replay_of(FoldRequest const& request) {
+  auto const& algorithm = algorithm_of(request.algorithm);
+  auto const timing = algorithm.timing(request);
+  auto replay = Replay{};
+  replay.schedule = pipelined(
+      schedule_of(request.kind, request.algorithm, request.placement.ranks, 0, request.placement.ranks_per_node),
+      timing.pieces);
+  replay.schedule.splits = request.splits;
+  replay.launch = timing.launch;
+  replay.latency = timing.steps;
+  if (auto const steps = replay.schedule.steps; step_count(timing.steps) != steps)
+    replay.latency = spread(timing.total() - timing.launch, steps);
+  replay.efficiency = efficiency_of(request, algorithm.traffic);
+  replay.chunk_bytes = static_cast<double>(request.size.count()) / static_cast<double>(replay.schedule.chunks);
+  replay.memory_bytes_per_wire_byte = request.cluster.library.memory_bytes_per_wire_byte.value;
+  replay.least_per_byte = least_per_byte(request, replay);
+  if (replay.schedule.arrivals == nullptr) replay.counted = count_arrivals(replay);
+  return replay;
+}
+
+Replay replay_of_message(Bytes size, RankId from, RankId to, hardware::Cluster const& cluster,
+                         topology::Topology const& topology) {
+  TWINSTEP_CHECK(from != to && size.count() > 0, "a message goes somewhere and carries something");
+  auto const folded = fold_message(size, from, to, cluster, topology);
+  // Only the two ranks take part.
+  auto const pair = Layout{2, {{2, 1}}, 0, 1, 0, 1, 1};
+  auto const placement = Placement{pair, cluster, topology};
+  auto request = FoldRequest{program::CollectiveKind::kAllToAll, size, placement, cluster, topology};
+  request.algorithm = Algorithm::kPairwise;
+  auto replay = Replay{};
+  auto& schedule = replay.schedule;
+  schedule = Schedule{request.kind, 2};
+  schedule.steps = 1;
+  schedule.successor = [](Schedule const&, std::int64_t rank, std::int64_t, std::int64_t) {
+    return rank == 0 ? std::optional{Message{1}} : std::nullopt;
+  };
+  schedule.arrivals = [](Schedule const&, std::int64_t rank, std::int64_t) { return rank; };
+  replay.latency = {{1, folded.phases.front().latency}};
+  replay.efficiency = efficiency_of(request, Traffic::kPeers);
+  replay.chunk_bytes = static_cast<double>(size.count());
+  replay.memory_bytes_per_wire_byte = cluster.library.memory_bytes_per_wire_byte.value;
+  return replay;
+}
+
+}  // namespace twinstep::collectives
