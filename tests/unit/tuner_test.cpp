@@ -44,6 +44,7 @@ struct Facts {
   hardware::CpuVendor cpu = hardware::CpuVendor::kIntel;
   std::int64_t gpus = 8;
   std::int64_t nics = 8;
+  std::int64_t gpus_per_host = 0;
 };
 auto const kH100 = Facts{.capability = 90, .nvlink = 450_GBps};
 auto const kA100 = Facts{.capability = 80, .nvlink = 300_GBps, .pcie = BytesPerSecond{31.5e9}, .nic = 25_GBps};
@@ -64,6 +65,7 @@ hardware::Cluster cluster_of(Facts const& facts, std::int64_t nodes) {
   node.gpu.memory_bandwidth.value = 1000_GBps;
   node.gpu.pcie.value = node.pcie.value = facts.pcie;
   node.gpus = facts.gpus;
+  node.gpus_per_host = facts.gpus_per_host;
   node.intra = facts.intra;
   node.gpu_link.value = facts.nvlink;
   node.link.is_nvlink = facts.intra != hardware::IntraNode::kPcieP2p;
@@ -296,6 +298,34 @@ TEST_CASE("between nodes a NIC bounds each channel", "[tuner][graph]") {
   auto const a100 = Machine{kA100, 2, 8};
   CHECK(a100.graph.ring == Channels{8, 24_GBps, 24_GBps});
   CHECK(a100.graph.tree == Channels{8, 30_GBps, 24_GBps});
+}
+
+TEST_CASE("meshes, several NICs a GPU, several GPUs a NIC and racks have their own channels", "[tuner][graph]") {
+  // Six NVLinks of 20 GB/s: six channels, twelve after doubling, as on every DGX-1; two GPUs share one link.
+  auto const cube = Facts{.capability = 70, .nvlink = 150_GBps, .intra = hardware::IntraNode::kCubeMesh};
+  CHECK(Machine{cube, 1, 8}.graph.ring == Channels{6, 20_GBps, 20_GBps});
+  CHECK(Machine{cube, 1, 8}.graph.channels == 12);
+  CHECK(Machine{cube, 1, 2}.graph.ring == Channels{1, 20_GBps, 20_GBps});
+  // Four A100 with four links to each other one: 80 GB/s hold two channels of 40, each cut in two.
+  auto const mesh = Facts{.capability = 80, .nvlink = 300_GBps, .intra = hardware::IntraNode::kMesh, .gpus = 4};
+  CHECK(Machine{mesh, 1, 4}.graph.ring == kA100Ring);
+  CHECK(Machine{mesh, 1, 2}.graph.ring == Channels{4, 20_GBps, 20_GBps});
+  // 32 NICs of 100 Gb/s are eight of 400 Gb/s.
+  auto const many = Facts{.capability = 90, .nvlink = 450_GBps, .nic = BytesPerSecond{12.5e9}, .nics = 32};
+  CHECK(Machine{many, 2, 8}.graph.ring == Channels{8, 48_GBps, 48_GBps});
+  // Four NICs of 200 Gb/s for eight GPUs.
+  auto const few = Facts{.capability = 90, .nvlink = 450_GBps, .nic = 25_GBps, .nics = 4};
+  CHECK(Machine{few, 2, 8}.graph.ring == Channels{4, 24_GBps, 24_GBps});
+  // 72 GPUs are one node, of which 32 are heads: 33 x 20 <= 721.8.
+  auto rack = Facts{.capability = 100, .nvlink = 900_GBps, .gpus = 72, .nics = 72};
+  CHECK(Machine{rack, 1, 72}.graph.nodes == 1);
+  CHECK(Machine{rack, 1, 72}.graph.nvls.count == 32);
+  CHECK(Machine{rack, 1, 72}.graph.nvls.within_nodes == 20_GBps);
+  // … unless that is forbidden: then they are 18 trays of four.
+  rack.gpus_per_host = 4;
+  auto const trays = Machine{rack, 1, 72, "", {{"NCCL_MNNVL_ENABLE", "0"}}};
+  CHECK(trays.graph.nodes == 18);
+  CHECK(trays.graph.ranks_per_node == 4);
 }
 
 TEST_CASE("the machines' own graphs choose as the golden ones do", "[tuner][graph]") {

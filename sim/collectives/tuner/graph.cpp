@@ -1,6 +1,7 @@
 #include "sim/collectives/tuner/graph.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 namespace twinstep::collectives::tuner {
@@ -85,14 +86,15 @@ void find_pcie_links(Cluster const& cluster, GraphSearch const& search, Environm
   links.path = links.port;
 }
 
-/// The NICs near the group's GPUs, one by one: where a GPU has several, they are drawn as one.
+/// The NICs near the group's GPUs. Several of one GPU count as one of their summed rate: so plugins present them
+/// (aws-ofi-nccl groups them by PCIe switch, NCCL fuses ports).
 void find_nics(Placement const& placement, Cluster const& cluster, GraphSearch const& search, Links& links) {
   auto const& node = cluster.node;
-  auto const plugged =
-      cluster.fabric.ports_per_node > 0 ? std::min(node.nics, cluster.fabric.ports_per_node) : node.nics;
-  auto const near = links.ranks == placement.ranks_per_node ? placement.nics(placement.ranks_per_node) : links.ranks;
-  links.nics = std::min(plugged, near * std::max<std::int64_t>(1, plugged / node.gpus));
-  links.nic = std::min(node.nic.value, cluster.fabric.port.value).count();
+  auto const ports = cluster.fabric.ports_per_node;
+  auto const plugged = ports > 0 ? std::min(node.nics, ports) : node.nics;
+  auto const each = static_cast<double>(std::max<std::int64_t>(1, plugged / node.gpus));
+  links.nics = links.ranks == placement.ranks_per_node ? placement.nics(links.ranks) : std::min(links.ranks, plugged);
+  links.nic = std::min(node.nic.value, cluster.fabric.port.value).count() * each;
   if (node.gpu.pcie.value.count() > 0) links.nic = std::min(links.nic, counted(search.pcie, node.gpu.pcie.value));
 }
 
@@ -101,10 +103,11 @@ void find_nics(Placement const& placement, Cluster const& cluster, GraphSearch c
 std::int64_t fitting(Links const& links, double speed) {
   auto inside = kMostSearched;
   if (links.ranks > 1) {
-    auto const whole = links.port * kRounding / speed;
+    // On a mesh a channel keeps to one link, so each link holds a whole number of them.
+    auto const whole = std::floor(links.port * kRounding / links.path) * std::floor(links.path * kRounding / speed);
     auto const ranks = static_cast<double>(links.ranks);
-    auto const spared = links.leaves_node ? whole * ranks / (ranks - 1) : whole;
-    inside = static_cast<std::int64_t>(spared >= ranks ? spared : whole);
+    auto const spared = links.port * kRounding / speed * ranks / (ranks - 1);
+    inside = static_cast<std::int64_t>(links.leaves_node && spared >= ranks ? spared : whole);
   }
   auto const outside =
       links.leaves_node ? links.nics * static_cast<std::int64_t>(links.nic * kRounding / speed) : kMostSearched;
