@@ -269,6 +269,22 @@ TEST_CASE("time is latency and bytes over bandwidth, corrected for trees and for
   CHECK(machine.row(kAllReduce, Bytes{32768}, Algorithm::kRing).latency == 395'920_ns);
 }
 
+TEST_CASE("broadcast is a pipeline that pays every hop where its rings differ", "[tuner]") {
+  // One node: 8.4 + 3.4 us, 12 x 30 GB/s x 8/8. Two nodes with a ring for each NIC: 8.4 + 16 x 14 us, 8 x 48 GB/s.
+  CHECK(cell(Machine{kH100, 1, 8}, CollectiveKind::kBroadcast, Algorithm::kRing) == "11.8/360.00");
+  CHECK(cell(Machine{kH100, 2, 8}, CollectiveKind::kReduce, Algorithm::kRing) == "232.4/384.00");
+}
+
+TEST_CASE("an AMD host posts messages more slowly and limits LL otherwise", "[tuner]") {
+  // Two nodes of 8 A100: 14 of the ring's 15 steps are inside, where the host's 1 us (Intel) or 2 us (AMD) are longer
+  // than NVLink's 0.6: 6.6 + 14 + 2.7, 6.6 + 28 + 2.7.
+  auto intel = kA100;
+  auto amd = kA100;
+  amd.cpu = hardware::CpuVendor::kAmd;
+  CHECK(cell(Machine{intel, 2, 8}, kAllGather, Algorithm::kRing, Protocol::kLl) == "23.3/41.60");  // 39 x 16/15
+  CHECK(cell(Machine{amd, 2, 8}, kAllGather, Algorithm::kRing, Protocol::kLl) == "37.3/24.00");    // 22.5 x 16/15
+}
+
 TEST_CASE("the search finds the channels that NCCL prints", "[tuner][graph]") {
   // NVIDIA/nccl issue 1367 (H100, 12 channels, 24 after doubling) and issue 578 (A100, 24 channels); B200 fills its
   // 721.8 GB/s with 8 channels of 90, each cut in two.
@@ -401,6 +417,10 @@ TEST_CASE("a version takes the newest constants that are not newer", "[tuner][ve
   CHECK_THROWS_WITH(tuning("2.17.1"), Contains("2.18.5 or newer"));
   CHECK_THROWS_WITH(tuning("newest"), Contains("such as \"2.30.0\"") && Contains("2.27.3"));
   CHECK_THROWS_WITH(tuning("2..5"), Contains("such as"));
+  auto const read = [](std::string text) { return hw_profiles::read_tuning(io::parse({"mine.json", text}), ""); };
+  CHECK_THROWS_WITH(read("[]"), Contains("mine.json:1:1") && Contains("found no version"));
+  CHECK_THROWS_WITH(read(R"([{"from": "2.30.0"}, {"from": "2.28.3"}])"), Contains("rising versions"));
+  CHECK_THROWS_WITH(read(R"([{"from": "2.30.0"}])"), Contains("search"));
 }
 
 TEST_CASE("operators and element types that the switch lacks turn it off", "[tuner][rules]") {

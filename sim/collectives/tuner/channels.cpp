@@ -38,7 +38,8 @@ std::int64_t bytes_per_thread(TunerRequest const& request, Algorithm algorithm, 
 
 std::int64_t channels_used(TunerRequest const& request, Algorithm algorithm, Protocol protocol) {
   if (is_multicast(algorithm)) return request.graph.nvls_ctas;
-  auto const bytes = request.size.count();
+  constexpr auto kManyBytes = std::int64_t{1} << 50;  // every channel is busy long before, and no product overflows
+  auto const bytes = std::min(request.size.count(), kManyBytes);
   auto const threads = most_threads(request, algorithm, protocol);
   auto const per_channel = threads * bytes_per_thread(request, algorithm, protocol);
   auto const busy = std::clamp<std::int64_t>(bytes / per_channel, 1, request.graph.channels);

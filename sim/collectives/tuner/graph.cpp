@@ -78,7 +78,8 @@ void find_own_links(hardware::Node const& node, GraphSearch const& search, Links
 
 void find_pcie_links(Cluster const& cluster, GraphSearch const& search, Environment const& environment, Links& links) {
   auto const& node = cluster.node;
-  links.port = counted(search.pcie, node.gpu.pcie.value);
+  auto const slot = node.gpu.pcie.value.count() > 0 ? node.gpu.pcie.value : node.pcie.value;
+  links.port = counted(search.pcie, slot);
   if (links.ranks > node.gpus_per_pcie_switch && node.host.cpu == hardware::CpuVendor::kIntel)
     links.port *= search.intel_pcie_share;
   if (node.intra == IntraNode::kPcieStaged || environment.p2p_is_off)
@@ -102,7 +103,7 @@ void find_nics(Placement const& placement, Cluster const& cluster, GraphSearch c
 /// at it to its NIC, an equal part of them once there are as many channels as GPUs.
 std::int64_t fitting(Links const& links, double speed) {
   auto inside = kMostSearched;
-  if (links.ranks > 1) {
+  if (links.ranks > 1 && links.path > 0) {
     // On a mesh a channel keeps to one link, so each link holds a whole number of them.
     auto const whole = std::floor(links.port * kRounding / links.path) * std::floor(links.path * kRounding / speed);
     auto const ranks = static_cast<double>(links.ranks);
@@ -239,7 +240,9 @@ Graph find_graph(Placement const& placement, Cluster const& cluster, Environment
 
   auto const& lists = search.speeds[architecture];
   auto const speeds = Speeds{links.leaves_node ? lists.between_nodes : lists.within_nodes};
-  graph.ring = doubled(search_rings(links, speeds), capability);
+  auto const searched = search_rings(links, speeds);
+  graph.rings_are_alike = graph.nodes == 1 || searched.count == 1;  // rings over several NICs begin at different GPUs
+  graph.ring = doubled(searched, capability);
   graph.tree = search_trees(links, speeds, graph.ring);
   if (graph.has_multicast) {
     graph.nvls = search_multicast(links, speeds);

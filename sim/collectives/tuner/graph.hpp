@@ -26,6 +26,7 @@ struct Graph {
   bool is_nvlink = false;              ///< the ranks of a node reach each other over NVLink
   bool has_multicast = false;          ///< through an NVSwitch that reduces and multicasts
   bool has_network_reduction = false;  ///< SHARP, which only the user can know (NCCL_COLLNET_ENABLE)
+  bool rings_are_alike = false;        ///< sameChannels: every ring has the GPUs in the same order
   Channels ring;
   Channels tree;
   Channels nvls;               ///< one for each head

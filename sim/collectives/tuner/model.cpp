@@ -240,17 +240,18 @@ double Model::net_overhead() const {
 double Model::ring_latency() const {
   auto const nodes = real(graph_.nodes);
   if (!reduces_all() && !gathers()) {
-    // Broadcast and reduce: every rank is one hop of a pipeline, and Simple's hop is a chunk, as in a tree.
-    auto const algorithm = is(Protocol::kSimple) ? Algorithm::kTree : Algorithm::kRing;
-    auto const& inside = graph_.is_nvlink ? tuning_.nvlink_latency : tuning_.pcie_latency;
-    return steps() * of(graph_.nodes > 1 ? tuning_.network_latency : inside, algorithm);
+    // Broadcast and reduce are pipelines. Rings of different orders pay every hop, and Simple's is a tree's chunk.
+    auto const& table = graph_.nodes > 1   ? tuning_.network_latency
+                        : graph_.is_nvlink ? tuning_.nvlink_latency
+                                           : tuning_.pcie_latency;
+    if (graph_.rings_are_alike) return of(table, Algorithm::kRing);
+    return steps() * of(table, is(Protocol::kSimple) ? Algorithm::kTree : Algorithm::kRing);
   }
   if (graph_.nodes == 1) return steps() * inside();
   auto const crossings = !reduces_all()                          ? nodes - 1
                          : tuning_.ring_crosses_every_node_twice ? 2 * nodes
                                                                  : 2 * (nodes - 1);
-  auto const latency = (steps() - crossings) * std::max(inside(), net_overhead()) + crossings * outside();
-  return latency;
+  return (steps() - crossings) * std::max(inside(), net_overhead()) + crossings * outside();
 }
 
 double Model::latency() const {
