@@ -198,24 +198,26 @@ hardware::Tuning read_entry(Node const& entry) {
   return tuning;
 }
 
-std::vector<std::string_view> names_of(std::vector<Node> const& entries) {
-  auto names = std::vector<std::string_view>{};
-  for (auto const& entry : entries) names.push_back(entry.at("from").string());
-  return names;
+/// The versions of all entries, which have to rise.
+std::vector<Version> versions_of(std::vector<Node> const& entries) {
+  auto versions = std::vector<Version>{};
+  for (auto const& entry : entries) {
+    auto const from = entry.at("from");
+    auto const version = parse_version(from.string());
+    if (!version || (!versions.empty() && *version <= versions.back()))
+      from.fail(fmt::format("found {}, expected rising versions such as \"2.27.3\"", quoted(from.string())),
+                "sort them");
+    versions.push_back(*version);
+  }
+  return versions;
 }
 
-/// The version that is asked for; the newest of all for "".
-Version wanted_version(std::vector<Node> const& entries, std::string_view version) {
-  auto const names = names_of(entries);
-  auto const wanted = parse_version(version.empty() ? names.back() : version);
-  if (!wanted)
-    throw InputError{
-        fmt::format("library version: found {}, expected one such as \"{}\"; there are constants from {} on",
-                    quoted(version), names.back(), fmt::join(names, ", "))};
-  if (*wanted < parse_version(names.front()))
-    throw InputError{fmt::format("library version: found {}, expected {} or newer; there are constants from {} on",
-                                 quoted(version), names.front(), fmt::join(names, ", "))};
-  return *wanted;
+[[noreturn]] void fail_version(std::vector<Node> const& entries, std::string_view version) {
+  auto names = std::vector<std::string_view>{};
+  for (auto const& entry : entries) names.push_back(entry.at("from").string());
+  throw InputError{
+      fmt::format("library version: found {}, expected one such as \"{}\", {} or newer; the constants change with {}",
+                  quoted(version), names.back(), names.front(), fmt::join(names, ", "))};
 }
 
 }  // namespace
@@ -223,17 +225,11 @@ Version wanted_version(std::vector<Node> const& entries, std::string_view versio
 hardware::Tuning read_tuning(Node const& versions, std::string_view version) {
   auto const entries = versions.elements();
   if (entries.empty()) versions.fail("found no version, expected one at least", "add one");
-  auto const wanted = wanted_version(entries, version);
+  auto const known = versions_of(entries);
+  auto const wanted = version.empty() ? std::optional{known.back()} : parse_version(version);
+  if (!wanted || *wanted < known.front()) fail_version(entries, version);
   auto merged = entries.front();
-  auto previous = Version{};
-  for (auto const& entry : entries) {
-    auto const from = parse_version(entry.at("from").string());
-    if (!from || *from <= previous)
-      entry.at("from").fail("found a version out of order, expected rising versions such as \"2.27.3\"", "sort them");
-    if (*from > wanted) break;
-    merged = io::merge(merged, entry);
-    previous = *from;
-  }
+  for (std::size_t i = 1; i < entries.size() && known[i] <= *wanted; ++i) merged = io::merge(merged, entries[i]);
   return read_entry(merged);
 }
 
