@@ -1,123 +1,179 @@
 #include <algorithm>
+#include <cmath>
 
 #include "sim/base/check.hpp"
 #include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/load_sheet.hpp"
 
-/// The binomial tree: the number of ranks that have the data doubles with each step (Thakur, Rabenseifner, Gropp,
-/// IJHPCA 19(1), 2005).
+/// The binomial tree. Counted from the root, the parent of a place is the place without its lowest set bit, and the
+/// tree below a place with lowest bit b is the b places from it on. Away from the root data takes the farthest step
+/// first, so that it crosses between nodes before it spreads inside them; towards the root, the nearest (Thakur,
+/// Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 3; MPICH's and Gloo's broadcast).
 namespace twinstep::collectives {
 namespace {
 
 using program::CollectiveKind;
 
-/// In step s the 2^s ranks from the root on have everything, and each sends it 2^s places further.
-std::optional<Message> broadcast_step(Schedule const& tree, std::int64_t rank, std::int64_t step, std::int64_t) {
-  auto const place = wrap(rank - tree.root, tree.ranks);
-  auto const reach = std::int64_t{1} << step;
-  if (place >= reach || place + reach >= tree.ranks) return std::nullopt;
-  return Message{wrap(rank + reach, tree.ranks), 0, 1, false};
+bool is_towards_root(CollectiveKind kind) {
+  return kind == CollectiveKind::kReduce || kind == CollectiveKind::kGather;
+}
+/// Whether ranks have a chunk each, so that a link carries the chunks of the tree below it.
+bool has_chunks(CollectiveKind kind) {
+  return kind == CollectiveKind::kGather || kind == CollectiveKind::kScatter;
 }
 
-/// The same backwards, adding.
-std::optional<Message> reduce_step(Schedule const& tree, std::int64_t rank, std::int64_t step, std::int64_t) {
+/// The chunks of places [first, last), which are those of ranks counted from the root on: up to the last rank on lane
+/// 0, and on from rank 0 on lane 1.
+std::optional<Message> chunks_of(Schedule const& tree, std::int64_t to, std::int64_t first, std::int64_t last,
+                                 std::int64_t lane) {
+  auto const begin = wrap(first + tree.root, tree.ranks);
+  auto const end = begin + std::min(last, tree.ranks) - first;
+  if (lane == 0) return Message{to, begin, std::min(end, tree.ranks) - begin, false};
+  if (end <= tree.ranks) return std::nullopt;
+  return Message{to, 0, end - tree.ranks, false};
+}
+
+/// Between a place and its child `reach` places on: the whole buffer, or the chunks of the child's tree.
+std::optional<Message> over_edge(Schedule const& tree, std::int64_t to, std::int64_t child, std::int64_t reach,
+                                 std::int64_t lane) {
+  if (has_chunks(tree.kind)) return chunks_of(tree, to, child, child + reach, lane);
+  if (lane > 0) return std::nullopt;
+  return Message{to, 0, 1, tree.kind == CollectiveKind::kReduce};
+}
+
+std::optional<Message> from_root_step(Schedule const& tree, std::int64_t rank, std::int64_t step, std::int64_t lane) {
   auto const place = wrap(rank - tree.root, tree.ranks);
   auto const reach = std::int64_t{1} << (tree.steps - 1 - step);
-  if (place < reach || place >= 2 * reach) return std::nullopt;
-  return Message{wrap(rank - reach, tree.ranks), 0, 1, true};
+  if (place % (2 * reach) != 0 || place + reach >= tree.ranks) return std::nullopt;
+  return over_edge(tree, wrap(rank + reach, tree.ranks), place + reach, reach, lane);
+}
+
+std::optional<Message> to_root_step(Schedule const& tree, std::int64_t rank, std::int64_t step, std::int64_t lane) {
+  auto const place = wrap(rank - tree.root, tree.ranks);
+  auto const reach = std::int64_t{1} << step;
+  if (place % (2 * reach) != reach) return std::nullopt;
+  return over_edge(tree, wrap(rank - reach, tree.ranks), place, reach, lane);
 }
 
 }  // namespace
 
 Schedule binomial_schedule(CollectiveKind kind, std::int64_t ranks, std::int64_t root) {
-  TWINSTEP_CHECK(kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce,
+  TWINSTEP_CHECK(kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce || has_chunks(kind),
                  "a binomial tree does not do this collective");
   auto tree = Schedule{kind, ranks, root};
+  tree.chunks = has_chunks(kind) ? ranks : 1;
+  tree.lanes = has_chunks(kind) ? 2 : 1;
   tree.steps = ceil_log2(ranks);
-  tree.successor = kind == CollectiveKind::kBroadcast ? broadcast_step : reduce_step;
+  tree.successor = is_towards_root(kind) ? to_root_step : from_root_step;
   return tree;
 }
 
 namespace {
 
-/// From a leaf of the tree of nodes to the root: floor(log2 N) network steps (nccl.md section 4.4), the j-th of
-/// them between nodes that are 2^j apart.
-Duration climb(FoldRequest const& request, std::int64_t steps) {
-  auto total = Duration{};
-  for (auto j = std::int64_t{0}; j < steps; ++j)
-    total += between_step(request, request.placement.meeting(std::int64_t{1} << j));
-  return total;
+/// Whether all edges of this length stay inside nodes. Where nodes do not hold a power of two, some edges shorter than
+/// a node leave it.
+bool stays_inside(Placement const& at, std::int64_t reach) {
+  return at.nodes == 1 || (at.ranks_per_node % (2 * reach) == 0);
 }
 
-/// Bytes through the uplinks of the busiest switch group: the groups of a tier are joined as nodes are, so theirs is
-/// `share` of their number. On a rail-optimised leaf each NIC's part takes its own rail.
-template <class Share>
-void add_tiers(LoadSheet& sheet, FoldRequest const& request, double size, Share share) {
+Duration latency_of(FoldRequest const& request, std::int64_t reach) {
   auto const& at = request.placement;
-  for (auto level = std::size_t{1}; at.leaves(level); ++level) {
-    auto groups = static_cast<double>(at.groups_per_node());
-    if (level == 1 && at.is_rail_optimised)
-      groups = static_cast<double>(at.groups_among(request.cluster.node.gpus / request.topology.nics())) /
-               static_cast<double>(at.nics(at.ranks_per_node));
-    sheet.add_tier(level, share(at.switch_groups(level)) * size * groups * static_cast<double>(at.interleaved(level)));
-  }
+  if (stays_inside(at, reach)) return inside_step(request);
+  return between_step(request, at.meeting(divide_up(reach, at.ranks_per_node)));
 }
 
-/// The binomial tree inside a node: in step s GPU i reaches GPU i + 2^s.
-Phase inside_phase(FoldRequest const& request, double size, bool is_towards_root) {
+/// Bytes over the root's edge of this length.
+double root_bytes(FoldRequest const& request, std::int64_t reach) {
+  auto const size = static_cast<double>(request.size.count());
+  if (!has_chunks(request.kind)) return size;
+  auto const ranks = request.placement.ranks;
+  return size / static_cast<double>(ranks) * static_cast<double>(std::min(reach, ranks - reach));
+}
+
+/// Edges shorter than a node, in every node: the one below the root has the largest trees.
+Phase inside_phase(FoldRequest const& request) {
   auto const& at = request.placement;
   auto const held = at.ranks_per_node;
   auto sheet = LoadSheet{request};
+  auto latency = Duration{};
   for (auto reach = std::int64_t{1}; reach < held; reach *= 2) {
-    for (auto i = std::int64_t{0}; i < reach && i + reach < held; ++i) {
+    auto const bytes = root_bytes(request, reach);
+    for (auto i = std::int64_t{0}; i + reach < held; i += 2 * reach) {
       auto const near = at.gpu(i, held);
       auto const far = at.gpu(i + reach, held);
-      sheet.add_inside(
-          is_towards_root ? request.topology.within_node(far, near) : request.topology.within_node(near, far), size);
+      sheet.add_inside(is_towards_root(request.kind) ? request.topology.within_node(far, near)
+                                                     : request.topology.within_node(near, far),
+                       bytes);
     }
+    latency += latency_of(request, reach);
+    sheet.add_memory(bytes);
   }
-  auto const steps = ceil_log2(held);
-  sheet.add_memory(size * static_cast<double>(is_towards_root ? 1 : steps));
-  return {inside_step(request) * steps, sheet.loads(efficiency_of(request, Traffic::kNeighbours)), {}};
+  return {latency, sheet.loads(efficiency_of(request, Traffic::kNeighbours)), {}};
 }
 
-/// The binomial tree over nodes: the root's node sends, or receives, in every step.
-Phase between_phase(FoldRequest const& request, double size, bool is_towards_root) {
+/// Edges at least as long as a node: the root has one of each length.
+Phase between_phase(FoldRequest const& request) {
   auto const& at = request.placement;
-  auto const steps = ceil_log2(at.nodes);
   auto const gpu = at.gpu(0, at.ranks_per_node);
   auto sheet = LoadSheet{request};
-  auto const busy = size * static_cast<double>(steps);
-  sheet.add_outside(request.topology.out_of_node(gpu), is_towards_root ? size : busy);
-  sheet.add_outside(request.topology.into_node(gpu), is_towards_root ? busy : size);
-  add_tiers(sheet, request, size, [](std::int64_t groups) { return static_cast<double>(ceil_log2(groups)); });
-  sheet.add_memory(is_towards_root ? size : busy);
-  return {climb(request, steps), sheet.loads(efficiency_of(request, Traffic::kNeighbours)), {}};
+  auto latency = Duration{};
+  auto on_tier = std::vector<double>(request.topology.levels() + 1);
+  auto carried = 0.0;
+  for (auto reach = std::int64_t{1}; reach < at.ranks; reach *= 2) {
+    if (reach < at.ranks_per_node) continue;
+    auto const bytes = root_bytes(request, reach);
+    carried += bytes;
+    latency += latency_of(request, reach);
+    for (auto level = std::size_t{1}; at.leaves(level); ++level)
+      if (reach >= at.nodes_per_switch_group(level) * at.ranks_per_node) on_tier[level] += bytes;
+  }
+  sheet.add_outside(is_towards_root(request.kind) ? request.topology.into_node(gpu) : request.topology.out_of_node(gpu),
+                    carried);
+  for (auto level = std::size_t{1}; at.leaves(level); ++level) {
+    auto groups = static_cast<double>(at.groups_per_node());
+    if (level == 1 && at.is_rail_optimised)  // the roots of all groups on one NIC
+      groups = static_cast<double>(at.groups_among(request.cluster.node.gpus / request.topology.nics()));
+    sheet.add_tier(level, on_tier[level] * groups * static_cast<double>(at.interleaved(level)));
+  }
+  sheet.add_memory(carried);
+  return {latency, sheet.loads(efficiency_of(request, Traffic::kNeighbours)), {}};
+}
+
+/// Bytes over all edges of this length: the whole buffer each, or the chunks of all places that have this bit.
+double bytes_over(FoldRequest const& request, std::int64_t reach) {
+  auto const ranks = request.placement.ranks;
+  auto const size = static_cast<double>(request.size.count());
+  if (!has_chunks(request.kind)) return size * static_cast<double>(((ranks - 1) / reach + 1) / 2);
+  auto const places = ranks / (2 * reach) * reach + std::max<std::int64_t>(0, ranks % (2 * reach) - reach);
+  return size / static_cast<double>(ranks) * static_cast<double>(places);
 }
 
 }  // namespace
 
 Timing binomial_timing(FoldRequest const& request) {
-  auto const& at = request.placement;
   auto timing = Timing{launch_latency(request), {}};
-  if (at.nodes > 1) timing.steps.push_back({1, climb(request, ceil_log2(at.nodes))});
-  if (at.ranks_per_node > 1) timing.steps.push_back({ceil_log2(at.ranks_per_node), inside_step(request)});
-  if (request.kind == CollectiveKind::kReduce) std::reverse(timing.steps.begin(), timing.steps.end());
+  for (auto reach = std::int64_t{1}; reach < request.placement.ranks; reach *= 2)
+    timing.steps.push_back({1, latency_of(request, reach)});
+  if (!is_towards_root(request.kind)) std::ranges::reverse(timing.steps);
   return timing;
 }
 
-/// From the root's GPU to one GPU of every node, then inside the nodes; reduce the other way round.
 Folded fold_binomial(FoldRequest const& request) {
   auto const& at = request.placement;
-  auto const is_towards_root = request.kind == CollectiveKind::kReduce;
-  auto const size = static_cast<double>(request.size.count());
   auto folded = Folded{};
-  if (at.nodes > 1) folded.phases.push_back(between_phase(request, size, is_towards_root));
-  if (at.ranks_per_node > 1) folded.phases.push_back(inside_phase(request, size, is_towards_root));
-  if (is_towards_root) std::reverse(folded.phases.begin(), folded.phases.end());
+  if (at.nodes > 1) folded.phases.push_back(between_phase(request));
+  if (at.ranks_per_node > 1) folded.phases.push_back(inside_phase(request));
+  if (is_towards_root(request.kind)) std::ranges::reverse(folded.phases);
   folded.phases.front().latency += launch_latency(request);
-  folded.intra = request.size * (at.ranks - at.nodes);
-  folded.inter = request.size * (at.nodes - 1);
+  auto inside = 0.0;
+  auto total = 0.0;
+  for (auto reach = std::int64_t{1}; reach < at.ranks; reach *= 2) {
+    auto const bytes = bytes_over(request, reach);
+    total += bytes;
+    if (reach < at.ranks_per_node) inside += bytes;
+  }
+  folded.intra = to_bytes(std::floor(inside + 0.5));
+  folded.inter = to_bytes(std::floor(total + 0.5)) - folded.intra;
   return folded;
 }
 

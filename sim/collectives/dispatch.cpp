@@ -19,6 +19,9 @@ bool is_broadcast_or_reduce(Kind kind) {
 bool is_gather_like(Kind kind) {
   return kind == Kind::kAllGather || kind == Kind::kReduceScatter;
 }
+bool is_gather_or_scatter(Kind kind) {
+  return kind == Kind::kGather || kind == Kind::kScatter;
+}
 
 constexpr auto kAlgorithms = std::to_array<AlgorithmEntry>({
     {Algorithm::kRing,
@@ -33,16 +36,24 @@ constexpr auto kAlgorithms = std::to_array<AlgorithmEntry>({
     {Algorithm::kNvlsTree, is_all_reduce,
      [](Kind, std::int64_t ranks, std::int64_t, std::int64_t per_node) { return nvls_tree_schedule(ranks, per_node); },
      nvls_tree_timing, fold_nvls_tree, Traffic::kMulticast},
-    {Algorithm::kBinomial, is_broadcast_or_reduce,
+    {Algorithm::kPat, is_gather_like,
+     [](Kind kind, std::int64_t ranks, std::int64_t, std::int64_t) { return pat_schedule(kind, ranks); }, pat_timing,
+     fold_pat},
+    {Algorithm::kHalvingDoubling, [](Kind kind) { return is_all_reduce(kind) || is_gather_like(kind); },
+     [](Kind kind, std::int64_t ranks, std::int64_t, std::int64_t) { return halving_doubling_schedule(kind, ranks); },
+     halving_doubling_timing, fold_halving_doubling},
+    {Algorithm::kBinomial, [](Kind kind) { return is_broadcast_or_reduce(kind) || is_gather_or_scatter(kind); },
      [](Kind kind, std::int64_t ranks, std::int64_t root, std::int64_t) {
        return binomial_schedule(kind, ranks, root);
      },
      binomial_timing, fold_binomial},
-    {Algorithm::kPairwise, [](Kind) { return true; },
-     [](Kind kind, std::int64_t ranks, std::int64_t root, std::int64_t) {
-       return pairwise_schedule(kind, ranks, root);
-     },
-     pairwise_timing, fold_pairwise, Traffic::kPeers},
+    {Algorithm::kPairwise,
+     [](Kind kind) { return kind == Kind::kAllToAll || is_gather_or_scatter(kind) || is_gather_like(kind); },
+     pairwise_schedule, pairwise_timing, fold_pairwise, Traffic::kPeers},
+    {Algorithm::kNaive,
+     [](Kind kind) { return is_all_reduce(kind) || is_broadcast_or_reduce(kind) || is_gather_like(kind); },
+     [](Kind kind, std::int64_t ranks, std::int64_t root, std::int64_t) { return naive_schedule(kind, ranks, root); },
+     naive_timing, fold_naive, Traffic::kPeers},
 });
 
 }  // namespace

@@ -1,18 +1,20 @@
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "sim/base/check.hpp"
 #include "sim/collectives/algorithms.hpp"
-#include "sim/collectives/load_sheet.hpp"
+#include "sim/collectives/star.hpp"
+#include "sim/collectives/uneven.hpp"
 
-/// Direct messages: whoever has something for another rank sends it there. Natural for all_to_all, gather and scatter;
-/// for the others a yardstick of how much a ring or a tree saves. A rank keeps several messages in flight.
+/// Grouped sends and receives: whoever has something for another rank sends it there, to several at once. All that
+/// NCCL does for all_to_all, gather and scatter; for all_gather and reduce_scatter a yardstick of what a ring saves.
 namespace twinstep::collectives {
 namespace {
 
 using program::CollectiveKind;
 
-/// Peers that a rank serves at once: NCCL puts 8 into one batch of work (nccl.md section 7,
+/// Peers that a rank serves at once: NCCL puts 8 into one batch of work (NVIDIA/nccl src/include/device.h,
 /// NCCL_MAX_DEV_WORK_P2P_PER_BATCH).
 constexpr std::int64_t kPeersAtOnce = 8;
 
@@ -20,70 +22,118 @@ std::int64_t rounds(std::int64_t peers) {
   return divide_up(peers, kPeersAtOnce);
 }
 
-/// The peer, counted from the sender or the root, that is served in `step` on `lane`; may lie beyond the last.
-std::int64_t distance(std::int64_t step, std::int64_t lane) {
-  return step * kPeersAtOnce + lane + 1;
+/// How far away the rank is that everyone serves in the `turn`-th turn of n - 1: nodes times p, and GPUs. Turns go by
+/// distance, the same for all, so that no receiver is flooded (NVIDIA/nccl src/init.cc, the p2p schedule). The p - 1
+/// peers of a rank's own node are spread evenly among the others: links inside nodes and NICs are busy all the time.
+std::int64_t distance(Schedule const& pairwise, std::int64_t turn) {
+  auto const p = pairwise.ranks_per_node;
+  auto const turns = pairwise.ranks - 1;
+  auto const inside = turn * (p - 1) / turns;  // turns before this one that stayed in the node
+  auto const is_inside = (turn + 1) * (p - 1) / turns > inside;
+  return is_inside ? inside + 1 : p - inside + turn;  // 1 … p - 1 lie inside
 }
 
-/// Everyone to everyone, beginning with its neighbour, so that no receiver is flooded.
-std::optional<Message> all_pairs_step(Schedule const& direct, std::int64_t rank, std::int64_t step, std::int64_t lane) {
-  auto const ahead = distance(step, lane);
-  if (ahead >= direct.ranks) return std::nullopt;
-  auto const to = wrap(rank + ahead, direct.ranks);
-  auto const is_own_chunk = direct.kind == CollectiveKind::kAllGather;
-  return Message{to, is_own_chunk ? rank : to, 1, direct.kind == CollectiveKind::kReduceScatter};
+/// The rank that stands so far after `rank`, in nodes and in GPUs of a node.
+std::int64_t after(Schedule const& pairwise, std::int64_t rank, std::int64_t distance) {
+  auto const p = pairwise.ranks_per_node;
+  return wrap(rank / p + distance / p, pairwise.ranks / p) * p + (rank + distance) % p;
+}
+std::int64_t before(Schedule const& pairwise, std::int64_t rank, std::int64_t distance) {
+  auto const p = pairwise.ranks_per_node;
+  return wrap(rank / p - distance / p, pairwise.ranks / p) * p + wrap(rank - distance, p);
 }
 
-/// From the root to everyone: a chunk for each, or everything.
-std::optional<Message> from_root_step(Schedule const& direct, std::int64_t rank, std::int64_t step, std::int64_t lane) {
-  auto const ahead = distance(step, lane);
-  if (rank != direct.root || ahead >= direct.ranks) return std::nullopt;
-  auto const to = wrap(rank + ahead, direct.ranks);
-  if (direct.kind == CollectiveKind::kScatter) return Message{to, to, 1, false};
-  return Message{to, 0, direct.chunks, false};
+/// Turns of a step.
+std::int64_t turns_in(Schedule const& pairwise, std::int64_t step) {
+  return std::min(kPeersAtOnce, pairwise.ranks - 1 - step * kPeersAtOnce);
 }
 
-/// From everyone to the root, each in its turn: its chunk, or everything to be added up.
-std::optional<Message> to_root_step(Schedule const& direct, std::int64_t rank, std::int64_t step, std::int64_t lane) {
-  auto const place = wrap(rank - direct.root, direct.ranks);
-  if (place == 0 || place != distance(step, lane)) return std::nullopt;
-  if (direct.kind == CollectiveKind::kGather) return Message{direct.root, rank, 1, false};
-  return Message{direct.root, 0, direct.chunks, true};
+/// The rank that `rank` serves in `step` on `lane`.
+std::optional<std::int64_t> peer(Schedule const& pairwise, std::int64_t rank, std::int64_t step, std::int64_t lane) {
+  if (lane >= turns_in(pairwise, step)) return std::nullopt;
+  return after(pairwise, rank, distance(pairwise, step * kPeersAtOnce + lane));
 }
 
-/// The naive way: everything to the root, the sum back to everyone.
-std::optional<Message> all_reduce_step(Schedule const& direct, std::int64_t rank, std::int64_t step,
-                                       std::int64_t lane) {
-  auto const half = direct.steps / 2;
-  return step < half ? to_root_step(direct, rank, step, lane) : from_root_step(direct, rank, step - half, lane);
+/// Everyone to everyone. Nothing is sent where a split is empty.
+std::optional<Message> all_pairs_step(Schedule const& pairwise, std::int64_t rank, std::int64_t step,
+                                      std::int64_t lane) {
+  auto const to = peer(pairwise, rank, step, lane);
+  if (!to || (!pairwise.splits.is_even() && pairwise.splits.count(rank, *to) == 0)) return std::nullopt;
+  auto const is_own_chunk = pairwise.kind == CollectiveKind::kAllGather;
+  return Message{*to, is_own_chunk ? rank : *to, 1, pairwise.kind == CollectiveKind::kReduceScatter};
+}
+
+/// From the root to everyone, a chunk for each.
+std::optional<Message> scatter_step(Schedule const& pairwise, std::int64_t rank, std::int64_t step, std::int64_t lane) {
+  if (rank != pairwise.root) return std::nullopt;
+  auto const to = peer(pairwise, rank, step, lane);
+  return to ? std::optional{Message{*to, *to, 1, false}} : std::nullopt;
+}
+
+/// From everyone to the root, each in its turn.
+std::optional<Message> gather_step(Schedule const& pairwise, std::int64_t rank, std::int64_t step, std::int64_t lane) {
+  if (peer(pairwise, pairwise.root, step, lane) != rank) return std::nullopt;
+  return Message{pairwise.root, rank, 1, false};
+}
+
+std::int64_t all_pairs_arrivals(Schedule const& pairwise, std::int64_t rank, std::int64_t step) {
+  auto const turns = turns_in(pairwise, step);
+  if (pairwise.splits.is_even()) return turns;
+  auto count = std::int64_t{0};
+  for (auto lane = std::int64_t{0}; lane < turns; ++lane) {
+    auto const from = before(pairwise, rank, distance(pairwise, step * kPeersAtOnce + lane));
+    count += pairwise.splits.count(from, rank) > 0 ? 1 : 0;
+  }
+  return count;
+}
+
+std::int64_t scatter_arrivals(Schedule const& pairwise, std::int64_t rank, std::int64_t step) {
+  for (auto lane = std::int64_t{0}; lane < turns_in(pairwise, step); ++lane)
+    if (peer(pairwise, pairwise.root, step, lane) == rank) return 1;
+  return 0;
+}
+
+std::int64_t gather_arrivals(Schedule const& pairwise, std::int64_t rank, std::int64_t step) {
+  return rank == pairwise.root ? turns_in(pairwise, step) : 0;
 }
 
 }  // namespace
 
-Schedule pairwise_schedule(CollectiveKind kind, std::int64_t ranks, std::int64_t root) {
-  auto direct = Schedule{kind, ranks, root};
-  direct.chunks = ranks;
-  direct.steps = rounds(ranks - 1);
-  direct.lanes = std::min(kPeersAtOnce, std::max<std::int64_t>(1, ranks - 1));
+Schedule pairwise_schedule(CollectiveKind kind, std::int64_t ranks, std::int64_t root, std::int64_t ranks_per_node) {
+  // Nodes that are not equally full have no common distances; ranks then count as one a node.
+  auto pairwise = Schedule{kind, ranks, root, ranks % ranks_per_node == 0 ? ranks_per_node : 1};
+  pairwise.chunks = ranks;
+  pairwise.steps = rounds(ranks - 1);
+  pairwise.lanes = std::clamp<std::int64_t>(ranks - 1, 1, kPeersAtOnce);
   switch (kind) {
     case CollectiveKind::kAllGather:
     case CollectiveKind::kReduceScatter:
-    case CollectiveKind::kAllToAll: direct.successor = all_pairs_step; break;
-    case CollectiveKind::kBroadcast:
-    case CollectiveKind::kScatter: direct.successor = from_root_step; break;
-    case CollectiveKind::kReduce:
-    case CollectiveKind::kGather: direct.successor = to_root_step; break;
-    case CollectiveKind::kAllReduce:
-      direct.steps *= 2;
-      direct.successor = all_reduce_step;
+    case CollectiveKind::kAllToAll:
+      pairwise.successor = all_pairs_step;
+      pairwise.arrivals = all_pairs_arrivals;
       break;
+    case CollectiveKind::kScatter:
+      pairwise.successor = scatter_step;
+      pairwise.arrivals = scatter_arrivals;
+      break;
+    case CollectiveKind::kGather:
+      pairwise.successor = gather_step;
+      pairwise.arrivals = gather_arrivals;
+      break;
+    default: TWINSTEP_CHECK(false, "pairwise messages do not do this collective");
   }
-  return direct;
+  return pairwise;
+}
+
+Schedule uneven_all_to_all(Splits splits, std::int64_t ranks_per_node) {
+  auto schedule = pairwise_schedule(CollectiveKind::kAllToAll, splits.ranks(), 0, ranks_per_node);
+  schedule.splits = splits;
+  return schedule;
 }
 
 namespace {
 
-/// As many rounds as the peers need; those that reach other nodes take a network step.
+/// As many rounds as the peers need; those that only reach the own node take its step, the others a network step.
 Duration pairwise_latency(FoldRequest const& request) {
   auto const& at = request.placement;
   auto const all = rounds(at.ranks - 1);
@@ -94,30 +144,8 @@ Duration pairwise_latency(FoldRequest const& request) {
   return inside_step(request) * (all - outside) + between_step(request, level) * outside;
 }
 
-/// Bytes through uplinks. Of what a rank sends to other nodes, the part for nodes of its own switch group turns round
-/// below them; on a rail-optimised leaf only if it goes to the same rail. `senders` is how many ranks of a node send,
-/// `sending_nodes` how many nodes of a switch group; `bytes` goes to each peer.
-void add_tiers(LoadSheet& sheet, FoldRequest const& request, double bytes, std::int64_t senders, bool is_root_only) {
-  auto const& at = request.placement;
-  auto const p = static_cast<double>(at.ranks_per_node);
-  for (auto level = std::size_t{1}; level < request.topology.levels(); ++level) {
-    auto const is_rail = level == 1 && at.is_rail_optimised;
-    if (!is_rail && !at.leaves(level)) break;
-    auto const nodes = static_cast<double>(at.nodes_per_switch_group(level));
-    auto const rails = is_rail ? static_cast<double>(at.nics(at.ranks_per_node)) : 1.0;
-    auto const leaving = static_cast<double>(at.ranks) - p - (nodes - 1) * p / rails;
-    auto const sending_nodes = is_root_only ? 1.0 : nodes;
-    auto const groups = is_rail
-                            ? static_cast<double>(at.groups_among(request.cluster.node.gpus / request.topology.nics()))
-                            : static_cast<double>(at.groups_per_node());
-    auto const senders_per_uplink = is_root_only ? 1.0 : static_cast<double>(senders) / rails;
-    sheet.add_tier(level, bytes * leaving * senders_per_uplink * sending_nodes * groups *
-                              static_cast<double>(at.interleaved(level)));
-  }
-}
-
 /// Every rank sends `bytes` to every other one.
-Phase all_pairs_phase(FoldRequest const& request, double bytes) {
+LoadSheet all_pairs_loads(FoldRequest const& request, double bytes) {
   auto const& at = request.placement;
   auto sheet = LoadSheet{request};
   for (auto const held : at.ranks_held()) {
@@ -133,75 +161,51 @@ Phase all_pairs_phase(FoldRequest const& request, double bytes) {
     }
     sheet.take_larger(node);
   }
-  if (at.nodes > 1) add_tiers(sheet, request, bytes, at.ranks_per_node, false);
+  if (at.nodes > 1) add_peer_tiers(sheet, request, bytes, at.ranks_per_node, false);
   sheet.add_memory(bytes * static_cast<double>(at.ranks - 1));
-  return {pairwise_latency(request), sheet.loads(efficiency_of(request, Traffic::kPeers)), {}};
+  return sheet;
 }
 
-/// `bytes` between the root and each of the others. The root's links are the busiest, and only they are charged.
-Phase star_phase(FoldRequest const& request, double bytes, bool is_towards_root) {
-  auto const& at = request.placement;
-  auto const held = at.ranks_per_node;
-  auto const root = at.gpu(0, held);
+/// The root sends or receives `bytes` for each of the others.
+LoadSheet star_loads(FoldRequest const& request, double bytes) {
+  auto const direction = request.kind == CollectiveKind::kGather ? Direction::kToRoot : Direction::kFromRoot;
   auto sheet = LoadSheet{request};
-  for (auto i = std::int64_t{1}; i < held; ++i) {
-    auto const peer = at.gpu(i, held);
-    sheet.add_inside(
-        is_towards_root ? request.topology.within_node(peer, root) : request.topology.within_node(root, peer), bytes);
-  }
-  if (at.nodes > 1) {
-    auto const others = bytes * static_cast<double>(at.ranks - held);
-    sheet.add_outside(is_towards_root ? request.topology.into_node(root) : request.topology.out_of_node(root), others);
-    add_tiers(sheet, request, bytes, 1, true);
-  }
-  sheet.add_memory(bytes * static_cast<double>(at.ranks - 1));
-  return {pairwise_latency(request), sheet.loads(efficiency_of(request, Traffic::kPeers)), {}};
+  for (auto i = std::int64_t{1}; i < request.placement.ranks_per_node; ++i)
+    add_star_inside(sheet, request, i, bytes, direction);
+  add_star_outside(sheet, request, bytes, direction);
+  sheet.add_memory(bytes * static_cast<double>(request.placement.ranks - 1));
+  return sheet;
 }
 
 }  // namespace
 
 Timing pairwise_timing(FoldRequest const& request) {
-  auto const steps = rounds(request.placement.ranks - 1);
-  auto timing = Timing{launch_latency(request), spread(pairwise_latency(request), steps)};
-  if (request.kind == CollectiveKind::kAllReduce) timing.steps.push_back({steps, timing.steps.front().latency});
-  return timing;
+  return {launch_latency(request), spread(pairwise_latency(request), rounds(request.placement.ranks - 1))};
 }
 
+/// A launch, a step for each round of 8 peers, and the slower of S (n - 1)/n over a port and S (1 - 1/N) over a rank's
+/// share of its node's NICs. A sweep of all_to_all over 8 GPUs with one process each is flat at 40-44 us below 2 MiB:
+/// that is the host's time for its sends and receives (LauncherCost::per_peer), not the device's.
 Folded fold_pairwise(FoldRequest const& request) {
   auto const& at = request.placement;
-  auto const size = static_cast<double>(request.size.count());
-  auto const chunk = size / static_cast<double>(at.ranks);
+  auto const latency = pairwise_timing(request).total();
+  auto const efficiency = efficiency_of(request, Traffic::kPeers);
   auto folded = Folded{};
-  auto pairs_inside = at.ranks_per_node - 1;  // ordered pairs of ranks that exchange a message
-  auto pairs = at.ranks - 1;
-  auto bytes = size;
-  switch (request.kind) {
-    case CollectiveKind::kAllGather:
-    case CollectiveKind::kReduceScatter:
-    case CollectiveKind::kAllToAll:
-      bytes = chunk;
-      pairs *= at.ranks;
-      pairs_inside = at.pairs_in_nodes();
-      folded.phases = {all_pairs_phase(request, chunk)};
-      break;
-    case CollectiveKind::kGather:
-    case CollectiveKind::kScatter:
-      bytes = chunk;
-      folded.phases = {star_phase(request, chunk, request.kind == CollectiveKind::kGather)};
-      break;
-    case CollectiveKind::kReduce:
-    case CollectiveKind::kBroadcast:
-      folded.phases = {star_phase(request, size, request.kind == CollectiveKind::kReduce)};
-      break;
-    case CollectiveKind::kAllReduce:
-      pairs *= 2;
-      pairs_inside *= 2;
-      folded.phases = {star_phase(request, size, true), star_phase(request, size, false)};
-      break;
+  if (!request.splits.is_even()) {
+    auto const uneven = uneven_loads(request);
+    folded.phases = {{latency, uneven.sheet.loads(efficiency), {}}};
+    folded.intra = uneven.inside;
+    folded.inter = uneven.outside;
+    return folded;
   }
-  folded.phases.front().latency += launch_latency(request);
-  folded.intra = to_bytes(std::floor(bytes * static_cast<double>(pairs_inside) + 0.5));
-  folded.inter = to_bytes(std::floor(bytes * static_cast<double>(pairs - pairs_inside) + 0.5));
+  auto const chunk = static_cast<double>(request.size.count()) / static_cast<double>(at.ranks);
+  auto const has_root = request.kind == CollectiveKind::kGather || request.kind == CollectiveKind::kScatter;
+  auto const pairs = has_root ? at.ranks - 1 : at.ranks * (at.ranks - 1);
+  auto const pairs_inside = has_root ? at.ranks_per_node - 1 : at.pairs_in_nodes();
+  auto const sheet = has_root ? star_loads(request, chunk) : all_pairs_loads(request, chunk);
+  folded.phases = {{latency, sheet.loads(efficiency), {}}};
+  folded.intra = to_bytes(std::floor(chunk * static_cast<double>(pairs_inside) + 0.5));
+  folded.inter = to_bytes(std::floor(chunk * static_cast<double>(pairs - pairs_inside) + 0.5));
   return folded;
 }
 
