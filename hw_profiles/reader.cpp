@@ -80,6 +80,24 @@ void check_counts(Node const& document, hardware::Node const& node) {
     document.at("intra").fail(fmt::format("found \"{}\" for {} GPU{}, expected {}", name_of(node.intra), node.gpus,
                                           node.gpus == 1 ? "" : "s", node.gpus == 1 ? "\"none\"" : "a kind of link"),
                               "\"none\" is for one GPU, and the others connect several");
+  constexpr auto kLargestMesh = std::int64_t{64};
+  constexpr auto kCubeMesh = std::int64_t{8};
+  auto const most = node.intra == hardware::IntraNode::kCubeMesh ? kCubeMesh : kLargestMesh;
+  auto const is_mesh = node.intra == hardware::IntraNode::kCubeMesh || node.intra == hardware::IntraNode::kMesh;
+  if (is_mesh && node.gpus > most)
+    document.at("gpus").fail(
+        fmt::format("found {} GPUs in a {}, expected at most {}", node.gpus, name_of(node.intra), most),
+        "larger nodes have switches: \"nvswitch\"");
+  if (node.gpus_per_host > 0 &&
+      (node.gpus % node.gpus_per_host != 0 || node.nics % (node.gpus / node.gpus_per_host) != 0))
+    document.at("gpus_per_host")
+        .fail(fmt::format("found {} GPUs in a tray, expected trays with equal shares of {} GPUs and {} NICs",
+                          node.gpus_per_host, node.gpus, node.nics),
+              "give every tray as many of both");
+  if (node.gpus_per_host > 0 && node.intra != hardware::IntraNode::kNvSwitch)
+    document.at("gpus_per_host")
+        .fail("found trays of a rack whose GPUs have no common switch, expected \"nvswitch\"",
+              "leave gpus_per_host out");
   if (node.gpus % node.gpus_per_pcie_switch != 0)
     document.at("gpus_per_pcie_switch")
         .fail(fmt::format("found {} GPUs at a PCIe switch, expected a divisor of the node's {}",
@@ -117,11 +135,13 @@ hardware::Node Reader::node(Node const& node) const {
 }
 
 hardware::FabricLevel Reader::level(Node const& node) const {
-  node.allow_only({"name", "nodes", "oversubscription", "hop_latency"});
+  node.allow_only({"name", "nodes", "oversubscription", "hop_latency", "uplinks", "balancing"});
   auto level = hardware::FabricLevel{.name = text(node, "name"),
                                      .oversubscription = sourced(node, "oversubscription", positive_number),
                                      .hop_latency = sourced(node, "hop_latency", duration)};
   level.nodes = counted(node, "nodes", level.nodes_from);
+  if (node.find("uplinks")) level.uplinks = counted(node, "uplinks", level.uplinks_from);
+  if (auto const balancing = node.find("balancing")) level.balancing = balancing->word<hardware::Balancing>();
   return level;
 }
 

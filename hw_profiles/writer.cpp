@@ -215,6 +215,8 @@ void put(Writer& out, std::string_view key, hardware::Fabric const& fabric) {
     put(out, "nodes", level.nodes, level.nodes_from);
     put(out, "oversubscription", level.oversubscription);
     put(out, "hop_latency", level.hop_latency);
+    if (level.uplinks > 1) put(out, "uplinks", level.uplinks, level.uplinks_from);
+    if (level.balancing != hardware::Balancing::kEven) put(out, "balancing", name_of(level.balancing));
     out.close('}');
   }
   out.close(']');

@@ -11,6 +11,9 @@ namespace twinstep::collectives {
 ///
 /// Traffic inside nodes and between them reach different fractions of their links' rates, so the two are kept apart:
 /// a PCIe link that carries both is charged each at its own efficiency.
+///
+/// Where the group touches nodes with faults, the same is added up for each of them, over their routes and at their
+/// rates; a load is the one that takes longest, in bytes at the stated rate.
 class LoadSheet {
  public:
   explicit LoadSheet(FoldRequest const& request) : LoadSheet{request.placement, request.cluster, request.topology} {}
@@ -18,8 +21,8 @@ class LoadSheet {
 
   /// One group's bytes over a route inside a node, or over one that leaves or enters it. What GPUs share is charged
   /// for every group that shares it.
-  void add_inside(topology::Route route, double bytes) { add(inside_, route, bytes); }
-  void add_outside(topology::Route route, double bytes) { add(outside_, route, bytes); }
+  void add_inside(topology::Route route, double bytes) { add(&Sheet::inside, route, bytes); }
+  void add_outside(topology::Route route, double bytes) { add(&Sheet::outside, route, bytes); }
   /// Bytes that leave, and as many that enter, the busiest switch group of `level`, all groups together.
   void add_tier(std::size_t level, double bytes);
   /// Device memory traffic of a rank that sends `bytes`.
@@ -32,13 +35,20 @@ class LoadSheet {
   [[nodiscard]] std::vector<Load> loads(Efficiency efficiency) const;
 
  private:
-  void add(std::vector<double>& sheet, topology::Route route, double bytes);
+  /// Bytes by resource, on nodes of one condition.
+  struct Sheet {
+    std::size_t condition = 0;
+    std::vector<double> inside;
+    std::vector<double> outside;
+  };
+
+  void add(std::vector<double> Sheet::*part, topology::Route route, double bytes);
+  [[nodiscard]] double bytes(Sheet const& sheet, std::size_t resource, Efficiency efficiency) const;
 
   Placement const* placement_;
   hardware::Cluster const* cluster_;
   topology::Topology const* topology_;
-  std::vector<double> inside_;   // bytes, by resource
-  std::vector<double> outside_;  // bytes, by resource
+  std::vector<Sheet> sheets_;  // by condition that the group's nodes are in
   double memory_ = 0;
 };
 

@@ -19,6 +19,18 @@ Placement::Placement(Layout const& layout, hardware::Cluster const& cluster, top
   groups_sharing_.reserve(topology.resources().size());
   for (auto const& resource : topology.resources())
     groups_sharing_.push_back(static_cast<double>(groups_among(resource.gpus)));
+  conditions_.push_back(0);
+  for (auto const node : topology.faulty_nodes()) {
+    auto const after = node - layout.first_node;
+    if (after >= 0 && after % layout.node_stride == 0 && after / layout.node_stride < nodes)
+      conditions_.push_back(topology.condition_of(node));
+  }
+}
+
+double Placement::slowdown_of_tier(std::size_t level) const {
+  auto const below = nodes_below_[level - 1];
+  auto const last = layout_->first_node + (nodes - 1) * layout_->node_stride;
+  return topology_->slowdown_of_tier(level, layout_->first_node / below, last / below);
 }
 
 std::int64_t Placement::gpu(std::int64_t i, std::int64_t held) const {

@@ -49,6 +49,10 @@ class Placement {
   [[nodiscard]] std::int64_t interleaved(std::size_t level) const;
   /// Whether tier `level` has uplinks and the group needs them to reach all its nodes.
   [[nodiscard]] bool leaves(std::size_t level) const;
+  /// The conditions that nodes of the group are in: the common one, and those of its nodes with faults.
+  [[nodiscard]] std::vector<std::size_t> const& conditions() const { return conditions_; }
+  /// Of the slowest switch group of tier `level` that the group reaches into.
+  [[nodiscard]] double slowdown_of_tier(std::size_t level) const;
   /// The tier at which the farthest nodes of the group meet, and those that are `apart` places apart.
   [[nodiscard]] std::size_t farthest_meeting() const;
   [[nodiscard]] std::size_t meeting(std::int64_t apart) const;
@@ -60,6 +64,7 @@ class Placement {
   std::vector<std::int64_t> nodes_below_;  // by level - 1
   std::vector<std::int64_t> ranks_held_;
   std::vector<double> groups_sharing_;  // by resource
+  std::vector<std::size_t> conditions_;
 };
 
 }  // namespace twinstep::collectives

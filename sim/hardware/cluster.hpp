@@ -121,6 +121,12 @@ struct Node {
   bool operator==(Node const&) const = default;
 };
 
+/// How a tier with several parallel uplinks chooses among them.
+enum class Balancing : std::uint8_t {
+  kEven,  ///< packets or flows are spread evenly (adaptive routing)
+  kHash   ///< every flow keeps one of them, chosen by a hash of its ends (ECMP)
+};
+
 /// One tier of switches, from the nodes up.
 struct FabricLevel {
   std::string name;                  ///< "leaf", "spine", "core"
@@ -128,6 +134,9 @@ struct FabricLevel {
   Sourced<double> oversubscription;  ///< bandwidth from below over bandwidth upwards; 1 is non-blocking
   Sourced<Duration> hop_latency;
   Provenance nodes_from;
+  std::int64_t uplinks = 1;  ///< parallel links, equal parts of the bandwidth upwards from one switch group
+  Balancing balancing = Balancing::kEven;
+  Provenance uplinks_from;
   bool operator==(FabricLevel const&) const = default;
 };
 
@@ -175,6 +184,10 @@ template <>
 struct EnumNames<hardware::IntraNode> {
   static constexpr std::array<std::string_view, 7> values{"nvswitch", "mesh",        "cube-mesh", "pairs",
                                                           "pcie-p2p", "pcie-staged", "none"};
+};
+template <>
+struct EnumNames<hardware::Balancing> {
+  static constexpr std::array<std::string_view, 2> values{"even", "hash"};
 };
 template <>
 struct EnumNames<hardware::CpuVendor> {

@@ -93,6 +93,10 @@ RouteTree LinkGraph::routes_from(VertexId source) const {
   return tree;
 }
 
+bool RouteTree::reaches(VertexId target) const {
+  return target == source_ || previous_[target.index()] != target.index();
+}
+
 Links RouteTree::to(VertexId target) const {
   auto links = Links{};
   for (auto vertex = target.index(); vertex != source_.index(); vertex = previous_[vertex]) {

@@ -26,6 +26,7 @@ using Links = std::vector<ResourceId>;
 /// The best routes from one vertex to every other.
 class RouteTree {
  public:
+  [[nodiscard]] bool reaches(VertexId target) const;
   /// The route to `target`. Requires that one exists. Cost O(its length).
   [[nodiscard]] Links to(VertexId target) const;
 

@@ -1,6 +1,9 @@
 #include "sim/topology/topology.hpp"
 
 #include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
 
 #include "sim/base/check.hpp"
 #include "sim/topology/drawing.hpp"
@@ -8,53 +11,67 @@
 namespace twinstep::topology {
 namespace {
 
-/// The route through host memory, which stands in it twice: written, then read.
-Links staged(RouteTree const& from_source, RouteTree const& from_memory, VertexId memory, VertexId target) {
-  auto links = from_source.to(memory);
-  auto const rest = from_memory.to(target);
-  links.insert(links.end(), rest.begin(), rest.end());
-  return links;
+constexpr auto kNothingBroken = [](std::string const&) { return false; };
+
+/// In a mesh, the part of each GPU's links that leads straight to each other one; empty elsewhere.
+std::vector<std::vector<double>> ring_widths(hardware::Node const& node, Drawing const& drawing) {
+  if (node.intra != hardware::IntraNode::kMesh && node.intra != hardware::IntraNode::kCubeMesh) return {};
+  auto const gpus = static_cast<std::size_t>(node.gpus);
+  auto widths = std::vector(gpus, std::vector<double>(gpus));
+  for (auto from = std::size_t{0}; from < gpus; ++from)
+    for (auto to = std::size_t{0}; to < gpus; ++to) {
+      auto const name = fmt::format("gpu{}.nvlink.gpu{}", from, to);
+      auto const link = std::ranges::find(drawing.resources, name, &Resource::name);
+      if (link != drawing.resources.end()) widths[from][to] = link->bandwidth.count() / node.gpu_link.value.count();
+    }
+  return widths;
+}
+
+/// SplitMix64's finaliser (Steele, Lea, Flood, OOPSLA 2014): every bit of the result depends on every bit given.
+std::uint64_t mixed(std::uint64_t bits) {
+  bits += 0x9e3779b97f4a7c15ULL;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebULL;
+  return bits ^ (bits >> 31);
 }
 
 }  // namespace
 
-Topology::Topology(hardware::Cluster const& cluster) : gpus_per_node_{cluster.node.gpus} {
+Topology::Topology(hardware::Cluster const& cluster) : gpus_per_node_{cluster.node.gpus}, faults_{cluster} {
   TWINSTEP_CHECK(gpus_per_node_ >= 1 && cluster.nodes >= 1, "a cluster has a GPU");
-  auto drawing = draw(cluster);
-  nics_ = static_cast<std::int64_t>(drawing.nics.size());
-  hbm_ = drawing.hbm;
   for (auto const& tier : cluster.fabric.levels) {
     nodes_below_.push_back(tier.nodes);
     hop_latency_.push_back(tier.hop_latency.value);
+    balancing_.push_back(tier.balancing);
   }
-  auto const memory = drawing.host_memory;
-  auto const from_memory = drawing.graph.routes_from(memory);
-  auto const from_leaf = drawing.nics.empty() ? RouteTree{} : drawing.graph.routes_from(drawing.leaf);
-  auto const is_staged_inside = cluster.node.intra == hardware::IntraNode::kPcieStaged;
-  auto const is_staged_outside = !cluster.fabric.transport.has_gpu_direct;
+  if (faults_.any()) faults_.check(draw(cluster, kNothingBroken).resources);
+  auto const is_broken = [&](std::string const& name) { return faults_.everywhere(name) == 0; };
+  auto drawing = draw(cluster, is_broken);
+  routes_.emplace_back(cluster, drawing, "every node");
+  nics_ = static_cast<std::int64_t>(drawing.nics.size());
+  hbm_ = drawing.hbm;
+  ring_widths_ = ring_widths(cluster.node, drawing);
 
-  for (auto gpu = std::size_t{0}; gpu < drawing.gpus.size(); ++gpu) {
-    auto const from_gpu = drawing.graph.routes_from(drawing.gpus[gpu]);
-    for (auto const peer : drawing.gpus)
-      within_node_.push_back(is_staged_inside && peer != drawing.gpus[gpu] ? staged(from_gpu, from_memory, memory, peer)
-                                                                           : from_gpu.to(peer));
-    device_to_host_.push_back(from_gpu.to(memory));
-    host_to_device_.push_back(from_memory.to(drawing.gpus[gpu]));
-    if (drawing.nics.empty()) continue;
-    auto const nic = drawing.nics[static_cast<std::size_t>(nic_of(static_cast<std::int64_t>(gpu)))];
-    auto const from_nic = drawing.graph.routes_from(nic);
-    auto out = is_staged_outside ? staged(from_gpu, from_memory, memory, nic) : from_gpu.to(nic);
-    for (auto const link : from_nic.to(drawing.leaf)) out.push_back(link);
-    auto in = from_leaf.to(nic);
-    auto const rest =
-        is_staged_outside ? staged(from_nic, from_memory, memory, drawing.gpus[gpu]) : from_nic.to(drawing.gpus[gpu]);
-    in.insert(in.end(), rest.begin(), rest.end());
-    out_of_node_.push_back(std::move(out));
-    into_node_.push_back(std::move(in));
+  faulty_nodes_ = faults_.nodes(drawing.resources);
+  for (auto const node : faulty_nodes_) {
+    auto const is_broken_here = [&](std::string const& name) { return is_broken(name) || faults_.at(name, node) == 0; };
+    routes_.emplace_back(cluster, draw(cluster, is_broken_here), fmt::format("node {}", node));
+    auto& slower = slowdown_.emplace_back();
+    for (auto const& resource : drawing.resources) {
+      auto const left = resource.nodes_below == 1 ? faults_.at(resource.name, node) : 1.0;
+      slower.push_back(left > 0 ? 1 / left : 1.0);
+    }
   }
+
   resources_ = std::move(drawing.resources);
+  for (auto& resource : resources_)
+    if (auto const left = faults_.everywhere(resource.name); left > 0) resource.bandwidth = resource.bandwidth * left;
   up_ = std::move(drawing.up);
   down_ = std::move(drawing.down);
+}
+
+std::int64_t Topology::nic_of(std::int64_t gpu) const {
+  return routes().nic_of(gpu);
 }
 
 std::int64_t Topology::instance(ResourceId id, std::int64_t node, std::int64_t gpu) const {
@@ -62,18 +79,48 @@ std::int64_t Topology::instance(ResourceId id, std::int64_t node, std::int64_t g
   return node / resource.nodes_below * resource.per_nodes + gpu * resource.per_nodes / gpus_per_node_;
 }
 
+BytesPerSecond Topology::bandwidth_of(ResourceId id, std::int64_t instance) const {
+  auto const& resource = resources_[id.index()];
+  auto const left = faults_.at(resource.name, instance / resource.per_nodes);
+  return left > 0 ? resource.bandwidth * left : resource.bandwidth;
+}
+
+Route Topology::route(std::size_t place) const {
+  return {routes().at(place), place};
+}
+
 Route Topology::within_node(std::int64_t from_gpu, std::int64_t to_gpu) const {
-  return within_node_[static_cast<std::size_t>(from_gpu * gpus_per_node_ + to_gpu)];
+  return route(routes().within(from_gpu, to_gpu));
+}
+
+Route Topology::ring_link(std::int64_t from_gpu, std::int64_t to_gpu) const {
+  return route(routes().ring(from_gpu, to_gpu));
+}
+
+double Topology::ring_share(std::span<std::int64_t const> gpus) const {
+  if (ring_widths_.empty()) return 1;
+  auto least = std::numeric_limits<double>::infinity();
+  for (auto const from : gpus) {
+    auto to_members = 0.0;
+    auto widest = 0.0;  // to anyone: for members that reach no other one straight
+    for (auto to = std::int64_t{0}; to < gpus_per_node_; ++to) {
+      auto const width = ring_widths_[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
+      widest = std::max(widest, width);
+      if (std::ranges::find(gpus, to) != gpus.end()) to_members += width;
+    }
+    least = std::min(least, to_members > 0 ? to_members : widest);
+  }
+  return least;
 }
 
 Route Topology::out_of_node(std::int64_t gpu) const {
   TWINSTEP_CHECK(nics_ > 0, "only a node on a network can be left");
-  return out_of_node_[static_cast<std::size_t>(gpu)];
+  return route(routes().out(gpu));
 }
 
 Route Topology::into_node(std::int64_t gpu) const {
   TWINSTEP_CHECK(nics_ > 0, "only a node on a network can be entered");
-  return into_node_[static_cast<std::size_t>(gpu)];
+  return route(routes().in(gpu));
 }
 
 std::size_t Topology::meeting_level(std::int64_t node_a, std::int64_t node_b) const {
@@ -99,6 +146,47 @@ Duration Topology::hop_latency(std::size_t level) const {
   for (auto tier = std::size_t{0}; tier < std::min(level, levels()); ++tier)
     total += hop_latency_[tier] * (tier + 1 == level ? 1 : 2);
   return total;
+}
+
+std::optional<std::int64_t> Topology::uplink(std::size_t level, std::int64_t from_nic, std::int64_t to_nic,
+                                             std::int64_t flow) const {
+  auto const links = resource(up(level)).links;
+  if (links == 1 || balancing_[level - 1] == hardware::Balancing::kEven) return std::nullopt;
+  auto hash = mixed(static_cast<std::uint64_t>(from_nic));
+  hash = mixed(hash ^ static_cast<std::uint64_t>(to_nic));
+  hash = mixed(hash ^ static_cast<std::uint64_t>(flow));
+  return static_cast<std::int64_t>(hash % static_cast<std::uint64_t>(links));
+}
+
+Route Topology::host_to_device(std::int64_t gpu) const {
+  return route(routes().from_host(gpu));
+}
+
+Route Topology::device_to_host(std::int64_t gpu) const {
+  return route(routes().to_host(gpu));
+}
+
+std::size_t Topology::condition_of(std::int64_t node) const {
+  auto const found = std::ranges::lower_bound(faulty_nodes_, node);
+  if (found == faulty_nodes_.end() || *found != node) return 0;
+  return static_cast<std::size_t>(found - faulty_nodes_.begin()) + 1;
+}
+
+Route Topology::under(Route route, std::size_t condition) const {
+  if (!route.place() || condition == 0) return route;
+  return {routes(condition).at(*route.place()), *route.place()};
+}
+
+double Topology::slowdown(ResourceId resource, std::size_t condition) const {
+  return condition == 0 ? 1 : slowdown_[condition - 1][resource.index()];
+}
+
+double Topology::slowdown_of_tier(std::size_t level, std::int64_t first, std::int64_t last) const {
+  auto slowest = 1.0;
+  for (auto group = first; group <= last && faults_.any(); ++group)
+    for (auto const link : {up(level), down(level)})
+      slowest = std::max(slowest, 1 / faults_.at(resource(link).name, group));
+  return slowest;
 }
 
 }  // namespace twinstep::topology
