@@ -1,55 +1,94 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "sim/base/check.hpp"
 #include "sim/base/units.hpp"
 
 namespace twinstep::engine {
 
 /// What an event wakes.
-enum class EventKind : std::uint32_t { kActivityEnds, kOperationEnds, kLatencyOver, kStreamWakes };
+enum class EventKind : std::uint32_t {
+  kFlowEnds,        ///< a flow of the network; it then wakes what the flow's owner says
+  kOperationEnds,   ///< of a stream
+  kStreamWakes,     ///< a stream
+  kLatencyOver,     ///< of a transfer's phase
+  kPhaseEnds,       ///< of a transfer
+  kMessageMayFlow,  ///< of a replay: its latency is over
+  kMessageEnds      ///< of a replay
+};
 
 struct Event {
   Time time;
-  std::uint64_t order = 0;         ///< of insertion; breaks ties, so that runs repeat exactly
-  std::uint32_t subject = 0;       ///< an activity, a transfer or a stream
-  std::uint32_t version : 30 = 0;  ///< of the subject when the event was made; a stale event is skipped
-  EventKind kind : 2 = EventKind::kActivityEnds;
+  std::uint32_t subject = 0;      ///< a flow, a stream, a transfer or a replay
+  std::uint32_t detail : 29 = 0;  ///< a replay's message; of a flow the version that makes out stale events
+  EventKind kind : 3 = EventKind::kFlowEnds;
 };
 
-inline constexpr std::uint32_t kVersionMask = (1U << 30) - 1;
+inline constexpr std::uint32_t kDetailMask = (1U << 29) - 1;
 
-/// Events in the order of time, then of insertion. O(log n) to add and to take.
+/// Events in the order of time, then of insertion. Time never goes back: what is added lies at or after what was taken
+/// last.
+///
+/// A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan, J. ACM 37(2), 1990): an event lies in the bucket of the highest bit in
+/// which its time differs from that of the event taken last. So all events of one moment lie in one bucket, in the
+/// order of insertion, and where many fall together, as the messages of a collective do, each is moved once or twice in
+/// all. Adding is O(1), taking O(1) for the events of one moment and amortised O(bits of the clock) for the first of
+/// them.
 class EventQueue {
  public:
-  void add(Time time, EventKind kind, std::uint32_t subject, std::uint32_t version = 0) {
-    auto& event = heap_.emplace_back();
+  void add(Time time, EventKind kind, std::uint32_t subject, std::uint32_t detail = 0) {
+    TWINSTEP_CHECK(time >= last_, "time does not go back");
+    auto event = Event{};
     event.time = time;
-    event.order = next_order_++;
     event.subject = subject;
-    event.version = version & kVersionMask;
+    event.detail = detail & kDetailMask;
     event.kind = kind;
-    std::push_heap(heap_.begin(), heap_.end(), is_later);
+    put(event);
   }
 
+  /// Whether an event lies at the moment of the one that was taken last.
+  [[nodiscard]] bool has_more_now() const { return next_now_ < buckets_[0].size(); }
+
   [[nodiscard]] std::optional<Event> take() {
-    if (heap_.empty()) return std::nullopt;
-    std::pop_heap(heap_.begin(), heap_.end(), is_later);
-    auto const event = heap_.back();
-    heap_.pop_back();
-    return event;
+    if (!has_more_now() && !advance()) return std::nullopt;
+    return buckets_[0][next_now_++];
   }
 
  private:
-  static bool is_later(Event const& a, Event const& b) {
-    return a.time != b.time ? a.time > b.time : a.order > b.order;
+  static constexpr std::size_t kBuckets = 65;
+
+  void put(Event const& event) {
+    auto const differs = static_cast<std::uint64_t>(event.time.count() ^ last_.count());
+    auto const bucket = static_cast<std::size_t>(std::bit_width(differs));
+    buckets_[bucket].push_back(event);
+    if (bucket > 0) filled_ |= std::uint64_t{1} << (bucket - 1);
   }
 
-  std::vector<Event> heap_;
-  std::uint64_t next_order_ = 0;
+  /// Moves on to the earliest moment that has events. False if there is none.
+  bool advance() {
+    buckets_[0].clear();
+    next_now_ = 0;
+    if (filled_ == 0) return false;
+    auto const lowest = static_cast<std::size_t>(std::countr_zero(filled_)) + 1;
+    filled_ &= filled_ - 1;
+    auto& bucket = buckets_[lowest];
+    last_ = bucket.front().time;
+    for (auto const& event : bucket) last_ = std::min(last_, event.time);
+    for (auto const& event : bucket) put(event);  // all into lower buckets
+    bucket.clear();
+    return true;
+  }
+
+  std::array<std::vector<Event>, kBuckets> buckets_;
+  std::uint64_t filled_ = 0;  // bit i: bucket i + 1 has events
+  std::size_t next_now_ = 0;  // of bucket 0: what has not been taken
+  Time last_;
 };
 
 }  // namespace twinstep::engine

@@ -1,6 +1,6 @@
 #include "sim/engine/fluid_network.hpp"
 
-#include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "sim/base/check.hpp"
@@ -9,6 +9,7 @@ namespace twinstep::engine {
 namespace {
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+constexpr double kSame = 1 + 1e-12;  // rates closer than this differ by rounding only
 
 }  // namespace
 
@@ -19,82 +20,106 @@ std::uint32_t FluidNetwork::add_resource(BytesPerSecond rate) {
 }
 
 std::uint32_t FluidNetwork::start(Time now, Time begins, std::span<Use const> uses, Duration least) {
-  if (free_.empty()) {
-    free_.push_back(static_cast<std::uint32_t>(activities_.size()));
-    activities_.emplace_back();
-  }
-  auto const index = free_.back();
-  free_.pop_back();
+  auto const index = new_activity();
   auto& activity = activities_[index];
-
-  auto slowest = 0.0;  // seconds on the tightest resource
-  activity.work = 0;
-  activity.uses.clear();
+  auto work = 0.0;     // bytes on the tightest resource
+  auto slowest = 0.0;  // seconds there
   for (auto const& use : uses) {
-    if (use.bytes <= 0) continue;
-    activity.uses.push_back(use);
     if (auto const seconds = use.bytes / resources_[use.resource].capacity; seconds > slowest) {
       slowest = seconds;
-      activity.work = use.bytes;
+      work = use.bytes;
     }
   }
   auto const least_seconds = to_seconds(least).count();
-  if (activity.uses.empty()) activity.work = least_seconds;  // its own speed then is 1: "bytes" are seconds
-  for (auto& use : activity.uses) {
-    use.bytes /= activity.work;
-    resources_[use.resource].users.push_back(index);
-  }
-  TWINSTEP_CHECK(activity.work > 0, "an activity has something to do");
-  activity.own_limit = least_seconds > 0 ? activity.work / least_seconds : kUnlimited;
-  activity.remaining = activity.work;
-  activity.rate = 0;
+  if (work <= 0) work = least_seconds;  // its own speed then is 1: "bytes" are seconds
+  TWINSTEP_CHECK(work > 0, "an activity has something to do");
+  activity.remaining = work;
+  activity.limit = work / std::max(slowest, least_seconds);
+  activity.rate = activity.limit;
   activity.since = std::max(now, begins);
   activity.is_active = true;
-  activity.is_disturbed = false;
-  if (auto const limit = find_limit(activity); has_room_for(activity, limit)) {
-    set_rate(activity, limit);
-    fresh_.push_back(index);
-  } else {
+
+  activity.block = uses.empty() ? 0 : static_cast<std::uint32_t>(std::bit_width(uses.size() - 1)) + 1;
+  activity.first_link = new_block(activity.block);
+  activity.link_count = 0;
+  auto is_contended = false;
+  for (auto const& use : uses) {
+    if (use.bytes <= 0) continue;
+    auto& link = links_[activity.first_link + activity.link_count++];
+    link = {use.bytes / work, use.resource, index};
+    attach(link);
+    auto& resource = resources_[use.resource];
+    resource.carried += use.bytes;
+    resource.demand += activity.limit * link.weight;
+    is_contended = is_contended || resource.is_contended();
+  }
+  activity.is_fresh = !is_contended;
+  if (is_contended) {
+    activity.rate = 0;
     disturb(index);
+  } else {
+    fresh_.push_back(index);
   }
   return index;
-}
-
-/// The rate of `activity` if it were alone.
-double FluidNetwork::find_limit(Activity const& activity) const {
-  auto limit = activity.own_limit;
-  for (auto const& use : activity.uses) limit = std::min(limit, resources_[use.resource].capacity / use.bytes);
-  return limit;
-}
-
-bool FluidNetwork::has_room_for(Activity const& activity, double rate) const {
-  return std::ranges::all_of(activity.uses, [&](Use const& use) {
-    auto const& resource = resources_[use.resource];
-    return resource.users.size() == 1 || resource.taken + rate * use.bytes <= resource.capacity;
-  });
-}
-
-void FluidNetwork::set_rate(Activity& activity, double rate) {
-  for (auto const& use : activity.uses) resources_[use.resource].taken += (rate - activity.rate) * use.bytes;
-  activity.rate = rate;
-}
-
-Time FluidNetwork::end_of(Activity const& activity) {
-  return activity.since + to_duration(Seconds{activity.remaining / activity.rate});
 }
 
 void FluidNetwork::stop(std::uint32_t index) {
   auto& activity = activities_[index];
   TWINSTEP_CHECK(activity.is_active, "only a running activity stops");
   activity.is_active = false;
-  free_.push_back(index);
-  for (auto const& use : activity.uses) {
-    auto& resource = resources_[use.resource];
-    resource.users.erase(std::find(resource.users.begin(), resource.users.end(), index));
-    if (resource.is_full())
-      for (auto const user : resource.users) disturb(user);
-    resource.taken = resource.users.empty() ? 0 : resource.taken - activity.rate * use.bytes;
+  activity.is_fresh = false;
+  activity.is_disturbed = false;
+  for (auto const& link : links_of(activity)) {
+    detach(link);
+    auto& resource = resources_[link.resource];
+    auto const was_contended = resource.is_contended();
+    if (resource.first_link == kNone)
+      resource.demand = 0;
+    else
+      resource.demand -= activity.limit * link.weight;
+    if (was_contended) disturb_users(resource);
   }
+  free_links_[activity.block].push_back(activity.first_link);
+  free_activities_.push_back(index);
+}
+
+std::uint32_t FluidNetwork::new_activity() {
+  if (free_activities_.empty()) {
+    activities_.emplace_back();
+    return static_cast<std::uint32_t>(activities_.size() - 1);
+  }
+  auto const index = free_activities_.back();
+  free_activities_.pop_back();
+  return index;
+}
+
+/// Room for 2^(block - 1) links.
+std::uint32_t FluidNetwork::new_block(std::uint32_t block) {
+  auto& free = free_links_[block];
+  if (free.empty()) {
+    auto const first = static_cast<std::uint32_t>(links_.size());
+    if (block > 0) links_.resize(links_.size() + (std::size_t{1} << (block - 1)));
+    return first;
+  }
+  auto const first = free.back();
+  free.pop_back();
+  return first;
+}
+
+void FluidNetwork::attach(Link& link) {
+  auto const place = static_cast<std::uint32_t>(&link - links_.data());
+  auto& first = resources_[link.resource].first_link;
+  link.next = first;
+  if (first != kNone) links_[first].previous = place;
+  first = place;
+}
+
+void FluidNetwork::detach(Link const& link) {
+  if (link.next != kNone) links_[link.next].previous = link.previous;
+  if (link.previous != kNone)
+    links_[link.previous].next = link.next;
+  else
+    resources_[link.resource].first_link = link.next;
 }
 
 void FluidNetwork::disturb(std::uint32_t index) {
@@ -103,100 +128,138 @@ void FluidNetwork::disturb(std::uint32_t index) {
   disturbed_.push_back(index);
 }
 
+/// Users of a contended resource reach each other; those of one that is contended no more have to be solved each.
+void FluidNetwork::disturb_users(Resource const& resource) {
+  for (auto link = resource.first_link; link != kNone; link = links_[link].next) {
+    disturb(links_[link].activity);
+    if (resource.is_contended()) return;
+  }
+}
+
+Time FluidNetwork::end_of(Activity const& activity) {
+  return activity.since + to_duration(Seconds{activity.remaining / activity.rate});
+}
+
 void FluidNetwork::solve_component_of(std::uint32_t seed) {
   gather_component(seed);
-  if (component_.size() == 1)
+  if (full_at_.empty())
     activities_[seed].new_rate = activities_[seed].limit;  // it shares nothing
   else
     fill();
 }
 
-/// Finds the activities that share resources with `seed`, directly or through others. A resource that one activity has
-/// for itself only limits that activity; those with several users come into `shared_`.
+/// Finds the activities that share contended resources with `seed`, directly or through others.
 void FluidNetwork::gather_component(std::uint32_t seed) {
   ++stamp_;
   component_.clear();
-  shared_.clear();
+  full_at_.clear();
   component_.push_back(seed);
   activities_[seed].stamp = stamp_;
   for (std::size_t i = 0; i < component_.size(); ++i) {
-    auto const index = component_[i];
-    auto& activity = activities_[index];
+    auto& activity = activities_[component_[i]];
     activity.is_disturbed = false;
     activity.is_fixed = false;
-    activity.limit = activity.own_limit;
-    for (auto const& use : activity.uses) {
-      auto& resource = resources_[use.resource];
-      if (resource.users.size() == 1) {
-        activity.limit = std::min(activity.limit, resource.capacity / use.bytes);
-        continue;
-      }
-      if (resource.stamp != stamp_) {
-        resource.stamp = stamp_;
-        resource.left = resource.capacity;
-        resource.weight = 0;
-        resource.growing = 0;
-        shared_.push_back(use.resource);
-        for (auto const user : resource.users) {
-          if (activities_[user].stamp == stamp_) continue;
-          activities_[user].stamp = stamp_;
-          component_.push_back(user);
-        }
-      }
-      resource.weight += use.bytes;
+    for (auto const& link : links_of(activity)) {
+      auto& resource = resources_[link.resource];
+      if (!resource.is_contended()) continue;
+      if (resource.stamp != stamp_) reach(link.resource);
+      resource.weight += link.weight;
       ++resource.growing;
     }
   }
 }
 
-/// Progressive filling: all rates grow together; the lowest ceiling (a full resource, an activity's own limit) fixes
-/// the rates that it holds back; repeat with the rest.
-void FluidNetwork::fill() {
-  for (auto growing = component_.size(); growing > 0; growing -= held_.size()) {
-    auto const level = lowest_ceiling();
-    held_.clear();
-    for (auto const index : component_)
-      if (!activities_[index].is_fixed && is_held_at(activities_[index], level)) held_.push_back(index);
-    TWINSTEP_CHECK(!held_.empty(), "each round of filling fixes a rate");
-    for (auto const index : held_) {
-      auto& activity = activities_[index];
-      activity.is_fixed = true;
-      activity.new_rate = level;
-      for (auto const& use : activity.uses) {
-        auto& resource = resources_[use.resource];
-        resource.left -= level * use.bytes;
-        resource.weight -= use.bytes;
-        --resource.growing;
-      }
-    }
+void FluidNetwork::reach(std::uint32_t index) {
+  auto& resource = resources_[index];
+  resource.stamp = stamp_;
+  resource.left = resource.capacity;
+  resource.weight = 0;
+  resource.growing = 0;
+  full_at_.push_back({0, index});
+  for (auto place = resource.first_link; place != kNone; place = links_[place].next) {
+    auto const user = links_[place].activity;
+    if (activities_[user].stamp == stamp_) continue;
+    activities_[user].stamp = stamp_;
+    component_.push_back(user);
   }
 }
 
-double FluidNetwork::lowest_ceiling() const {
-  auto level = kUnlimited;
-  for (auto const r : shared_)
-    if (resources_[r].growing > 0) level = std::min(level, resources_[r].level());
-  for (auto const index : component_)
-    if (!activities_[index].is_fixed) level = std::min(level, activities_[index].limit);
-  return level;
+namespace {
+
+/// Lower levels first; equal ones in the order in which they were found.
+constexpr auto kIsHigher = [](auto const& a, auto const& b) {
+  return a.level != b.level ? a.level > b.level : a.index > b.index;
+};
+
+}  // namespace
+
+/// Progressive filling: all rates grow together. The lowest ceiling, a full resource or an activity's own limit, fixes
+/// the rates that it holds back; then the rest grow on. A resource's ceiling only rises when rates are fixed, so it is
+/// looked at again when it comes up as the lowest.
+void FluidNetwork::fill() {
+  limits_.clear();
+  for (auto const index : component_) limits_.push_back({activities_[index].limit, index});
+  std::ranges::sort(limits_, [](Ceiling const& a, Ceiling const& b) { return kIsHigher(b, a); });
+  for (auto& full : full_at_) full.level = resources_[full.index].level();
+  std::ranges::make_heap(full_at_, kIsHigher);
+
+  growing_ = component_.size();
+  auto next_limit = limits_.begin();
+  auto level = 0.0;
+  while (growing_ > 0) {
+    while (next_limit != limits_.end() && activities_[next_limit->index].is_fixed) ++next_limit;
+    TWINSTEP_CHECK(next_limit != limits_.end(), "whoever grows has a limit");
+    auto const* const full = lowest_full_resource();
+    if (full == nullptr || next_limit->level <= full->level * kSame) {
+      level = std::max(level, next_limit->level);
+      fix(next_limit->index, next_limit->level);
+      continue;
+    }
+    if (full->level > level * kSame) level = full->level;  // otherwise the same, but for rounding
+    for (auto place = resources_[full->index].first_link; place != kNone; place = links_[place].next)
+      if (!activities_[links_[place].activity].is_fixed) fix(links_[place].activity, level);
+  }
 }
 
-bool FluidNetwork::is_held_at(Activity const& activity, double level) const {
-  return activity.limit <= level || std::ranges::any_of(activity.uses, [&](Use const& use) {
-           auto const& resource = resources_[use.resource];
-           return resource.stamp == stamp_ && resource.level() <= level;
-         });
+FluidNetwork::Ceiling* FluidNetwork::lowest_full_resource() {
+  while (!full_at_.empty()) {
+    auto const& resource = resources_[full_at_.front().index];
+    if (resource.growing > 0 && resource.level() <= full_at_.front().level * kSame) return &full_at_.front();
+    std::ranges::pop_heap(full_at_, kIsHigher);
+    if (resource.growing == 0) {
+      full_at_.pop_back();
+      continue;
+    }
+    full_at_.back().level = resource.level();
+    std::ranges::push_heap(full_at_, kIsHigher);
+  }
+  return nullptr;
+}
+
+void FluidNetwork::fix(std::uint32_t index, double rate) {
+  auto& activity = activities_[index];
+  activity.is_fixed = true;
+  activity.new_rate = rate;
+  --growing_;
+  for (auto const& link : links_of(activity)) {
+    auto& resource = resources_[link.resource];
+    if (resource.stamp != stamp_) continue;
+    resource.left -= rate * link.weight;
+    resource.weight -= link.weight;
+    --resource.growing;
+  }
 }
 
 Time FluidNetwork::change_rate(std::uint32_t index, Time now) {
   auto& activity = activities_[index];
-  if (activity.new_rate == activity.rate) return kNever;
+  if (activity.new_rate <= activity.rate * kSame && activity.rate <= activity.new_rate * kSame) return kNever;
   if (now > activity.since) {
     auto const moved = activity.rate * to_seconds(now - activity.since).count();
     activity.remaining = std::max(0.0, activity.remaining - moved);
     activity.since = now;
   }
-  set_rate(activity, activity.new_rate);
+  activity.rate = activity.new_rate;
+  activity.is_fresh = false;
   if (activity.remaining == 0) return activity.since;
   TWINSTEP_CHECK(activity.rate > 0, "every activity has a share of its resources");
   return end_of(activity);

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sim/base/units.hpp"
@@ -21,16 +24,21 @@ struct Use {
 /// zero; where a resource is full, its activities stop growing; the others go on (Bertsekas and Gallager, Data
 /// Networks, section 6.5.2, with weights).
 ///
-/// Rates change only when an activity starts or ends. One that starts where there is room for its full speed changes
-/// nobody's rate, nor does one that leaves resources which were not full; most do. Otherwise the activities that share
-/// a resource with it, directly or through others, are solved again, and only they.
+/// Rates change only when an activity starts or ends. A resource is *contended* if its users would overfill it, each as
+/// fast as if it were alone; only then can it slow anybody. So an activity on uncontended resources has its full speed
+/// at once, and where one on contended resources starts or ends, only those that it reaches through contended resources
+/// are solved again.
+///
+/// Everything lies in flat arrays that are used again; nothing is allocated once they have grown. The cost of a
+/// solution is O(u log u) in the uses u of the activities that are solved.
 class FluidNetwork {
  public:
   /// Adds a resource and gives its index. Requires a positive rate.
   std::uint32_t add_resource(BytesPerSecond rate);
 
   /// Starts an activity that flows from `begins` on (>= now; its share is reserved at once). `least` is how long it
-  /// would take on resources without limits. Uses of zero bytes are allowed. The index stays valid until `stop`.
+  /// would take on resources without limits. Each resource stands in `uses` once; uses of zero bytes are allowed. The
+  /// index stays valid until `stop`.
   std::uint32_t start(Time now, Time begins, std::span<Use const> uses, Duration least);
 
   /// Ends an activity.
@@ -38,72 +46,102 @@ class FluidNetwork {
 
   /// Solves what `start` and `stop` disturbed. Calls `on_change(activity, end)` for each activity that is new or whose
   /// end moved; the last call for an activity counts.
-  /// Cost O(uses + activities × shared resources) of the components touched.
   template <class OnChange>
   void settle(Time now, OnChange&& on_change) {
-    for (auto const index : fresh_)
-      if (activities_[index].is_active) on_change(index, end_of(activities_[index]));
-    fresh_.clear();
-    while (!disturbed_.empty()) {
-      auto const seed = disturbed_.back();
-      disturbed_.pop_back();
+    for (auto const seed : disturbed_) {
       if (!activities_[seed].is_active || !activities_[seed].is_disturbed) continue;
       solve_component_of(seed);
-      for (auto const index : component_) {
+      for (auto const index : component_)
         if (auto const end = change_rate(index, now); end != kNever) on_change(index, end);
-      }
     }
+    disturbed_.clear();
+    for (auto const index : fresh_)
+      if (std::exchange(activities_[index].is_fresh, false)) on_change(index, end_of(activities_[index]));
+    fresh_.clear();
   }
 
+  [[nodiscard]] std::size_t resource_count() const { return resources_.size(); }
+  [[nodiscard]] BytesPerSecond rate(std::uint32_t resource) const {
+    return BytesPerSecond{resources_[resource].capacity};
+  }
+  /// Bytes of all activities that have started on a resource.
+  [[nodiscard]] double carried(std::uint32_t resource) const { return resources_[resource].carried; }
+
  private:
+  static constexpr std::uint32_t kNone = 0xffff'ffff;
+
   struct Activity {
-    std::vector<Use> uses;  // bytes relative to `work`
-    double work = 0;        // bytes on the tightest resource, at the start
-    double remaining = 0;
-    double rate = 0;  // bytes per second; 0 until the first solution
-    double new_rate = 0;
-    double own_limit = 0;  // bytes per second
-    double limit = 0;      // own_limit, and that of resources that it has for itself; valid while solving
+    double remaining = 0;  // bytes on the tightest resource
+    double rate = 0;       // bytes per second; 0 until the first solution
+    double limit = 0;      // the rate if it were alone
+    double new_rate = 0;   // valid while solving
     Time since;            // `remaining` is that of this moment
+    std::uint32_t first_link = 0;
+    std::uint32_t link_count = 0;
+    std::uint32_t block = 0;  // links that it may have: 2^(block - 1), or none
     std::uint32_t stamp = 0;
     bool is_active = false;
+    bool is_fresh = false;  // its full speed is still to be told
     bool is_disturbed = false;
     bool is_fixed = false;  // valid while solving
   };
+  /// One activity on one resource; those of a resource form a list.
+  struct Link {
+    double weight = 0;  // bytes here for each byte on the activity's tightest resource
+    std::uint32_t resource = 0;
+    std::uint32_t activity = 0;
+    std::uint32_t next = kNone;
+    std::uint32_t previous = kNone;
+  };
   struct Resource {
     double capacity = 0;
-    double taken = 0;  // by the users, at their rates
-    std::vector<std::uint32_t> users;
-    [[nodiscard]] bool is_full() const { return taken >= capacity * (1 - 1e-9); }  // but for rounding
+    double demand = 0;  // of the users, each at its limit
+    double carried = 0;
+    std::uint32_t first_link = kNone;
+    std::uint32_t stamp = 0;
     // Valid while solving.
     double left = 0;            // capacity that no fixed activity takes
     double weight = 0;          // of the users without a fixed rate
     std::uint32_t growing = 0;  // how many those are
-    std::uint32_t stamp = 0;
+    [[nodiscard]] bool is_contended() const { return demand > capacity * (1 + 1e-9); }  // but for rounding
     [[nodiscard]] double level() const { return (left > 0 ? left : 0) / weight; }
   };
+  /// At which rate something stops the growth of rates: a full resource, or an activity's own limit.
+  struct Ceiling {
+    double level = 0;
+    std::uint32_t index = 0;
+  };
 
-  [[nodiscard]] double find_limit(Activity const& activity) const;
-  [[nodiscard]] bool has_room_for(Activity const& activity, double rate) const;
-  void set_rate(Activity& activity, double rate);
-  [[nodiscard]] static Time end_of(Activity const& activity);
+  [[nodiscard]] std::span<Link> links_of(Activity const& activity) {
+    return std::span{links_}.subspan(activity.first_link, activity.link_count);
+  }
+  [[nodiscard]] std::uint32_t new_activity();
+  [[nodiscard]] std::uint32_t new_block(std::uint32_t block);
+  void attach(Link& link);
+  void detach(Link const& link);
   void disturb(std::uint32_t activity);
+  void disturb_users(Resource const& resource);
+  [[nodiscard]] static Time end_of(Activity const& activity);
   void solve_component_of(std::uint32_t seed);
   void gather_component(std::uint32_t seed);
+  void reach(std::uint32_t resource);
   void fill();
-  [[nodiscard]] double lowest_ceiling() const;
-  [[nodiscard]] bool is_held_at(Activity const& activity, double level) const;
-  Time change_rate(std::uint32_t activity, Time now);
+  [[nodiscard]] Ceiling* lowest_full_resource();
+  void fix(std::uint32_t activity, double rate);
+  [[nodiscard]] Time change_rate(std::uint32_t activity, Time now);
 
   std::vector<Activity> activities_;
-  std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> free_activities_;
   std::vector<Resource> resources_;
-  std::vector<std::uint32_t> fresh_;      // started with room for their full speed
+  std::vector<Link> links_;
+  std::array<std::vector<std::uint32_t>, 33> free_links_;  // blocks, by their number
+  std::vector<std::uint32_t> fresh_;
   std::vector<std::uint32_t> disturbed_;  // to be solved
   std::vector<std::uint32_t> component_;  // activities
-  std::vector<std::uint32_t> shared_;     // resources with several users in the component
-  std::vector<std::uint32_t> held_;       // activities that one round of filling fixes
+  std::vector<Ceiling> limits_;           // of the component's activities, lowest first
+  std::vector<Ceiling> full_at_;          // heap: contended resources of the component; levels may have risen since
   std::uint32_t stamp_ = 0;
+  std::size_t growing_ = 0;  // activities of the component without a rate
 };
 
 }  // namespace twinstep::engine

@@ -6,7 +6,7 @@ namespace twinstep::engine {
 
 using program::CellId;
 
-ResourceMap::ResourceMap(program::Projection const& cells, Machine const& machine, FluidNetwork& network) {
+ResourceMap::ResourceMap(program::Projection const& cells, Machine const& machine, FlowClock& clock) {
   auto const& topology = machine.topology();
   auto const resources = topology.resources();
   auto const node_count = machine.cluster().nodes;
@@ -15,7 +15,7 @@ ResourceMap::ResourceMap(program::Projection const& cells, Machine const& machin
 
   auto const add = [&](std::size_t r) {
     origin_.emplace_back(r);
-    return network.add_resource(resources[r].bandwidth);
+    return clock.add_resource(resources[r].bandwidth);
   };
   auto nodes = std::vector<std::int64_t>{};  // by view
   for (std::size_t c = 0; c < cells.size(); ++c) {

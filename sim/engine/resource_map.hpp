@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/collectives/folded.hpp"
-#include "sim/engine/fluid_network.hpp"
+#include "sim/engine/flow_clock.hpp"
 #include "sim/engine/machine.hpp"
 #include "sim/program/projection.hpp"
 
@@ -18,7 +18,7 @@ namespace twinstep::engine {
 /// alone.
 class ResourceMap {
  public:
-  ResourceMap(program::Projection const& cells, Machine const& machine, FluidNetwork& network);
+  ResourceMap(program::Projection const& cells, Machine const& machine, FlowClock& clock);
 
   /// The device memory of `cell`.
   [[nodiscard]] std::uint32_t memory(program::CellId cell) const { return memory_[cell.index()]; }

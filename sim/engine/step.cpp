@@ -13,9 +13,8 @@ Step::Step(StepProgram const& program, Machine const& machine)
     : program_{program},
       machine_{machine},
       cells_{program},
-      resources_{cells_, machine, network_},
-      transfers_{program, cells_, machine},
-      carried_(resources_.size()) {
+      resources_{cells_, machine, clock_},
+      transfers_{program, cells_, machine} {
   for (std::size_t c = 0; c < cells_.size(); ++c) add_cell(CellId{c});
 }
 
@@ -117,10 +116,10 @@ void Step::start_next(std::uint32_t index) {
     if (end == kNever) return;
     ready = std::max(ready, end);
   }
-  if (ready > now_) {
+  if (ready > clock_.now()) {
     if (stream.wakes == ready) return;
     stream.wakes = ready;
-    events_.add(ready, EventKind::kStreamWakes, index);
+    clock_.wait_until(ready, EventKind::kStreamWakes, index);
     return;
   }
   span.arrive = ready;
@@ -132,7 +131,7 @@ void Step::begin(std::uint32_t index, OpId id) {
   auto& stream = streams_[index];
   auto& cell = states_[stream.cell];
   auto const& op = cell.role->operations[id.index()];
-  span_of(cell, id).start = now_;
+  span_of(cell, id).start = clock_.now();
   if (auto const* communication = std::get_if<Communication>(&op.work))
     arrive(index, id, *communication);
   else if (auto const* copy = std::get_if<Copy>(&op.work))
@@ -156,7 +155,7 @@ void Step::begin_kernel(std::uint32_t index, Operation const& op) {
   auto const demand = machine_.kernels().demand(op.work, elements, cell.held_sms);
   if (demand.memory == Bytes{}) return begin_delay(index, demand.start + demand.compute);
   uses_.assign(1, {resources_.memory(CellId{streams_[index].cell}), static_cast<double>(demand.memory.count())});
-  begin_flow({.is_transfer = false, .index = index}, now_ + demand.start, demand.compute);
+  begin_operation_flow(index, clock_.now() + demand.start, demand.compute);
 }
 
 void Step::begin_copy(std::uint32_t index, Copy const& copy) {
@@ -178,50 +177,25 @@ void Step::begin_copy(std::uint32_t index, Copy const& copy) {
     for (auto const link : to_device ? topology.host_to_device() : topology.device_to_host())
       resources_.add_use(link, bytes, cell_id, uses_);
   }
-  begin_flow({.is_transfer = false, .index = index}, now_ + start, Duration{});
+  begin_operation_flow(index, clock_.now() + start, Duration{});
 }
 
 void Step::begin_delay(std::uint32_t index, Duration duration) {
-  events_.add(now_ + duration, EventKind::kOperationEnds, index);
+  clock_.wait_until(clock_.now() + duration, EventKind::kOperationEnds, index);
 }
 
-/// Starts an activity with the uses in `uses_`.
-void Step::begin_flow(Owner owner, Time begins, Duration least) {
-  for (auto const& use : uses_) carried_[use.resource] += use.bytes;
-  auto const activity = network_.start(now_, begins, uses_, least);
-  if (owners_.size() <= activity) owners_.resize(activity + 1);
-  owner.version = owners_[activity].version;
-  owners_[activity] = owner;
-}
-
-std::optional<Event> Step::next_completion() {
-  network_.settle(now_, [this](std::uint32_t activity, Time end) {
-    events_.add(end, EventKind::kActivityEnds, activity, ++owners_[activity].version);
-  });
-  while (auto const event = events_.take()) {
-    auto const is_stale =
-        event->kind == EventKind::kActivityEnds && event->version != (owners_[event->subject].version & kVersionMask);
-    if (!is_stale) return event;
-  }
-  return std::nullopt;
+/// Starts a flow with the uses in `uses_`.
+void Step::begin_operation_flow(std::uint32_t index, Time begins, Duration least) {
+  clock_.flow(begins, uses_, least, EventKind::kOperationEnds, index);
 }
 
 void Step::finish(Event const& completion) {
-  ++event_count_;
   switch (completion.kind) {
-    case EventKind::kActivityEnds: {
-      auto const owner = owners_[completion.subject];
-      ++owners_[completion.subject].version;
-      network_.stop(completion.subject);
-      if (owner.is_transfer)
-        end_phase(owner.index);
-      else
-        end_operation(owner.index);
-      break;
-    }
     case EventKind::kOperationEnds: end_operation(completion.subject); break;
-    case EventKind::kLatencyOver: begin_phase_flow(completion.subject); break;
     case EventKind::kStreamWakes: mark(states_[streams_[completion.subject].cell]); break;
+    case EventKind::kLatencyOver: begin_phase_flow(completion.subject); break;
+    case EventKind::kPhaseEnds: end_phase(completion.subject); break;
+    default: TWINSTEP_UNREACHABLE("a step has no messages");
   }
 }
 
@@ -229,10 +203,10 @@ void Step::end_operation(std::uint32_t index) {
   auto& stream = streams_[index];
   auto& cell = states_[stream.cell];
   auto const id = stream.queue[stream.next++];
-  span_of(cell, id).end = now_;
+  span_of(cell, id).end = clock_.now();
   stream.is_busy = false;
-  stream.last_end = now_;
-  ledgers_[stream.cell].on_end(id, now_);
+  stream.last_end = clock_.now();
+  ledgers_[stream.cell].on_end(id, clock_.now());
   --unfinished_;
   mark(cell);
 }

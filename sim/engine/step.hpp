@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/engine/event_queue.hpp"
-#include "sim/engine/fluid_network.hpp"
+#include "sim/engine/flow_clock.hpp"
 #include "sim/engine/machine.hpp"
 #include "sim/engine/memory_ledger.hpp"
 #include "sim/engine/resource_map.hpp"
@@ -25,8 +24,7 @@ class Step {
   /// Lets every host issue what it can, and starts every operation whose stream is free and whose waits are over.
   void start_ready_operations();
   /// The next thing that completes: the end of a kernel, a copy or a flow, or of a fixed latency.
-  [[nodiscard]] std::optional<Event> next_completion();
-  void advance_to(Time time) { now_ = time; }
+  [[nodiscard]] std::optional<Event> next_completion() { return clock_.next(); }
   void finish(Event const& completion);
 
   [[nodiscard]] bool has_unfinished_operations() const { return unfinished_ > 0; }
@@ -54,13 +52,6 @@ class Step {
     std::int64_t held_sms = 0;  // by communication that is running or waiting on the device
     bool is_dirty = true;       // something happened that may let it go on
   };
-  /// Whom the end of an activity concerns: a stream, or a transfer.
-  struct Owner {
-    bool is_transfer = false;
-    std::uint32_t index = 0;
-    std::uint32_t version = 0;  // of its newest end event
-  };
-
   // step.cpp: the host and the streams.
   void add_cell(program::CellId cell);
   void issue(CellState& cell);
@@ -70,7 +61,7 @@ class Step {
   void begin_kernel(std::uint32_t stream, program::Operation const& op);
   void begin_copy(std::uint32_t stream, program::Copy const& copy);
   void begin_delay(std::uint32_t stream, Duration duration);
-  void begin_flow(Owner owner, Time begins, Duration least);
+  void begin_operation_flow(std::uint32_t stream, Time begins, Duration least);
   void end_operation(std::uint32_t stream);
   void mark(CellState& cell);
   [[nodiscard]] timeline::Span& span_of(CellState const& cell, OpId op) { return spans_[cell.first_span + op.index()]; }
@@ -97,22 +88,17 @@ class Step {
   program::StepProgram const& program_;
   Machine const& machine_;
   program::Projection cells_;
-  FluidNetwork network_;
+  FlowClock clock_;
   ResourceMap resources_;
   Transfers transfers_;
-  EventQueue events_;
   std::vector<CellState> states_;      // by cell
   std::vector<StreamState> streams_;   // of all cells
   std::vector<MemoryLedger> ledgers_;  // by cell
   std::vector<timeline::Span> spans_;  // by cell, then by operation; end is kNever until it has ended
-  std::vector<Owner> owners_;          // by activity
   std::vector<std::uint32_t> dirty_;   // cells
   std::vector<Use> uses_;              // scratch
-  std::vector<double> carried_;        // bytes, by resource of the network
   timeline::WireBytes wire_;
-  Time now_;
   std::size_t unfinished_ = 0;
-  std::int64_t event_count_ = 0;
 };
 
 }  // namespace twinstep::engine

@@ -15,11 +15,12 @@ using namespace program;
 std::vector<timeline::LinkTraffic> Step::link_traffic() const {
   auto busiest = std::map<std::string_view, std::uint32_t>{};  // by kind
   auto const& topology = machine_.topology();
+  auto const carried = [&](std::uint32_t r) { return clock_.network().carried(r); };
   auto const busy_time = [&](std::uint32_t r) {
-    return carried_[r] / topology.resource(resources_.origin(r)).bandwidth.count();
+    return carried(r) / topology.resource(resources_.origin(r)).bandwidth.count();
   };
-  for (std::uint32_t r = 0; r < carried_.size(); ++r) {
-    if (carried_[r] <= 0 || resources_.origin(r) == topology.hbm()) continue;
+  for (std::uint32_t r = 0; r < resources_.size(); ++r) {
+    if (carried(r) <= 0 || resources_.origin(r) == topology.hbm()) continue;
     auto const [entry, is_new] = busiest.try_emplace(topology.resource(resources_.origin(r)).kind, r);
     if (!is_new && busy_time(r) > busy_time(entry->second)) entry->second = r;
   }
@@ -28,7 +29,7 @@ std::vector<timeline::LinkTraffic> Step::link_traffic() const {
     auto const& resource = topology.resource(resources_.origin(r));
     traffic.push_back({.name = std::string{kind},
                        .is_inter_node = resource.is_inter_node,
-                       .bytes = to_bytes(std::floor(carried_[r])),
+                       .bytes = to_bytes(std::floor(carried(r))),
                        .links = resource.instances,
                        .bandwidth = resource.bandwidth});
   }
@@ -58,7 +59,7 @@ timeline::Timeline Step::timeline() && {
   for (auto const& ledger : ledgers_) ledger.append_to(out.memory);
   out.links = link_traffic();
   out.wire = wire_;
-  out.events = event_count_;
+  out.events = clock_.event_count();
   return out;
 }
 
@@ -103,7 +104,8 @@ std::string Step::describe_wait(CellState const& cell, StreamState const& stream
 
 std::string Step::who_waits_for_whom() const {
   constexpr std::size_t kShown = 8;
-  auto text = fmt::format("stuck at {:.3f} ms with {} operations to go", to_seconds(now_).count() * 1e3, unfinished_);
+  auto text =
+      fmt::format("stuck at {:.3f} ms with {} operations to go", to_seconds(clock_.now()).count() * 1e3, unfinished_);
   auto shown = std::size_t{0};
   for (auto const& stream : streams_) {
     if (stream.next == stream.queue.size()) continue;

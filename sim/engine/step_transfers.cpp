@@ -28,7 +28,7 @@ void Step::start_if_complete(std::uint32_t index) {
   if (transfer.follows_another && !transfers_.at(index - 1).has_ended) return;
   transfer.has_started = true;
   for (auto const& participant : transfer.meeting.participants)
-    span_of(states_[participant.cell.index()], participant.op).start = now_;
+    span_of(states_[participant.cell.index()], participant.op).start = clock_.now();
   auto const& folded = transfers_.folded(transfer);
   wire_.intra += folded.intra * transfer.groups;
   wire_.inter += folded.inter * transfer.groups;
@@ -39,7 +39,7 @@ void Step::begin_phase(std::uint32_t index) {
   auto const& transfer = transfers_.at(index);
   auto const& phases = transfers_.folded(transfer).phases;
   auto const latency = transfer.phase < phases.size() ? phases[transfer.phase].latency : Duration{};
-  events_.add(now_ + latency, EventKind::kLatencyOver, index);
+  clock_.wait_until(clock_.now() + latency, EventKind::kLatencyOver, index);
 }
 
 void Step::begin_phase_flow(std::uint32_t index) {
@@ -51,7 +51,7 @@ void Step::begin_phase_flow(std::uint32_t index) {
     resources_.add_uses(phases[transfer.phase].loads, participant.cell, uses_);
   auto const moves = [](Use const& use) { return use.bytes > 0; };
   if (std::ranges::none_of(uses_, moves) && phases[transfer.phase].least == Duration{}) return end_phase(index);
-  begin_flow({.is_transfer = true, .index = index}, now_, phases[transfer.phase].least);
+  clock_.flow(clock_.now(), uses_, phases[transfer.phase].least, EventKind::kPhaseEnds, index);
 }
 
 void Step::end_phase(std::uint32_t index) {

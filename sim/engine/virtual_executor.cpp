@@ -12,7 +12,6 @@ timeline::Timeline run(program::StepProgram const& program, Machine const& machi
   auto step = Step{program, machine};
   step.start_ready_operations();
   while (auto const completion = step.next_completion()) {
-    step.advance_to(completion->time);
     step.finish(*completion);
     step.start_ready_operations();
   }

@@ -1,0 +1,100 @@
+#include "sim/engine/collective_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "sim/base/check.hpp"
+#include "sim/collectives/folded.hpp"
+#include "sim/collectives/replay.hpp"
+#include "sim/engine/exact/group_places.hpp"
+#include "sim/engine/exact/message_replay.hpp"
+
+namespace twinstep::engine {
+namespace {
+
+/// The busiest resource of each kind, from bytes of single resources. Device memory is no link.
+class BusiestLinks {
+ public:
+  explicit BusiestLinks(topology::Topology const& topology) : topology_{topology} {}
+
+  void add(ResourceId id, double bytes) {
+    if (bytes <= 0 || id == topology_.hbm()) return;
+    auto const& resource = topology_.resource(id);
+    auto const busy = bytes / resource.bandwidth.count();
+    auto link = std::ranges::find(links_, resource.kind, &LinkUse::kind);
+    if (link == links_.end()) link = links_.insert(link, {resource.kind, resource.is_inter_node, {}, 0});
+    if (busy <= link->utilisation) return;
+    link->utilisation = busy;
+    link->bytes = to_bytes(std::floor(bytes + 0.5));
+  }
+
+  [[nodiscard]] std::vector<LinkUse> over(Duration time) && {
+    auto const seconds = to_seconds(time).count();
+    for (auto& link : links_) link.utilisation = std::min(1.0, link.utilisation / seconds);
+    return std::move(links_);
+  }
+
+ private:
+  topology::Topology const& topology_;
+  std::vector<LinkUse> links_;  // utilisation: busy seconds until `over`
+};
+
+CollectiveResult run_folded(collectives::FoldRequest const& request) {
+  auto const folded = collectives::fold_as(request);
+  auto links = BusiestLinks{request.topology};
+  auto bytes = std::vector<double>(request.topology.resources().size());
+  for (auto const& phase : folded.phases)
+    for (auto const& load : phase.loads) bytes[load.resource.index()] += static_cast<double>(load.bytes.count());
+  for (std::size_t r = 0; r < bytes.size(); ++r) links.add(ResourceId{r}, bytes[r]);
+  auto const time = collectives::time_alone(folded, request.topology);
+  return {time, 0, 0, folded.intra, folded.inter, std::move(links).over(time)};
+}
+
+std::int64_t nodes_in_use(std::span<std::vector<Place> const> groups) {
+  auto last = std::uint32_t{0};
+  for (auto const& places : groups)
+    for (auto const& place : places) last = std::max(last, place.node);
+  return std::int64_t{last} + 1;
+}
+
+CollectiveResult run_exact(collectives::FoldRequest const& request, collectives::Layout const& layout) {
+  auto groups = places_of_groups(layout, request.placement);
+  auto const replay = collectives::replay_of(request);
+  auto clock = FlowClock{};
+  auto const routes = RouteTable{request.topology, nodes_in_use(groups), request.placement.is_rail_optimised, clock};
+  auto runs = std::vector<MessageReplay>{};
+  runs.reserve(groups.size());
+  for (auto& places : groups)
+    runs.emplace_back(replay, std::move(places), routes, static_cast<std::uint32_t>(runs.size()));
+  for (auto const& run : runs) run.start(clock);
+  while (auto const event = clock.next()) {
+    if (event->kind == EventKind::kMessageMayFlow)
+      runs[event->subject].let_flow(clock, event->detail);
+    else
+      runs[event->subject].end_message(clock, event->detail);
+  }
+
+  auto result = CollectiveResult{};
+  result.time = clock.now();
+  result.events = clock.event_count();
+  for (auto const& run : runs) {
+    TWINSTEP_CHECK(run.has_ended(), "a schedule in which every message is expected comes to its end");
+    result.messages += run.message_count();
+  }
+  result.intra = to_bytes(std::floor(runs.front().bytes_inside() + 0.5));
+  result.inter = to_bytes(std::floor(runs.front().bytes_outside() + 0.5));
+  auto links = BusiestLinks{request.topology};
+  for (std::uint32_t r = 0; r < routes.size(); ++r) links.add(routes.origin(r), clock.network().carried(r));
+  result.links = std::move(links).over(result.time);
+  return result;
+}
+
+}  // namespace
+
+CollectiveResult run_collective(collectives::FoldRequest const& request, collectives::Layout const& layout,
+                                Fidelity fidelity) {
+  return fidelity == Fidelity::kExact ? run_exact(request, layout) : run_folded(request);
+}
+
+}  // namespace twinstep::engine

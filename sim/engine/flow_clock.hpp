@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/engine/event_queue.hpp"
+#include "sim/engine/fluid_network.hpp"
+
+namespace twinstep::engine {
+
+/// Simulated time: what waits for a moment, and what flows until its bytes have passed.
+class FlowClock {
+ public:
+  [[nodiscard]] Time now() const { return now_; }
+  [[nodiscard]] FluidNetwork const& network() const { return network_; }
+  std::uint32_t add_resource(BytesPerSecond rate) { return network_.add_resource(rate); }
+
+  /// Wakes `kind` of `subject` at `time`, which is not past.
+  void wait_until(Time time, EventKind kind, std::uint32_t subject, std::uint32_t detail = 0) {
+    events_.add(time, kind, subject, detail);
+  }
+  /// Wakes `kind` of `subject` when the bytes in `uses` have passed (see FluidNetwork::start).
+  void flow(Time begins, std::span<Use const> uses, Duration least, EventKind kind, std::uint32_t subject,
+            std::uint32_t detail = 0) {
+    auto const index = network_.start(now_, begins, uses, least);
+    if (owners_.size() <= index) owners_.resize(index + 1);
+    auto& owner = owners_[index];
+    owner.kind = kind;
+    owner.subject = subject;
+    owner.detail = detail;
+  }
+
+  /// Advances to what happens next. Whatever happens at one moment happens before rates change.
+  [[nodiscard]] std::optional<Event> next() {
+    while (true) {
+      if (!events_.has_more_now())
+        network_.settle(now_, [this](std::uint32_t flow, Time end) {
+          events_.add(end, EventKind::kFlowEnds, flow, ++owners_[flow].version);
+        });
+      auto event = events_.take();
+      if (!event) return std::nullopt;
+      if (event->kind == EventKind::kFlowEnds) {
+        auto& owner = owners_[event->subject];
+        if (event->detail != (owner.version & kDetailMask)) continue;  // its end has moved since
+        ++owner.version;
+        network_.stop(event->subject);
+        event->subject = owner.subject;
+        event->detail = owner.detail & kDetailMask;
+        event->kind = owner.kind;
+      }
+      now_ = event->time;
+      ++event_count_;
+      return event;
+    }
+  }
+
+  /// Things that have happened.
+  [[nodiscard]] std::int64_t event_count() const { return event_count_; }
+
+ private:
+  /// Whom the end of a flow concerns.
+  struct Owner {
+    std::uint32_t version = 0;  // of its newest end
+    std::uint32_t subject = 0;
+    std::uint32_t detail = 0;
+    EventKind kind{};
+  };
+
+  FluidNetwork network_;
+  EventQueue events_;
+  std::vector<Owner> owners_;  // by activity
+  Time now_;
+  std::int64_t event_count_ = 0;
+};
+
+}  // namespace twinstep::engine
