@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,5 +41,47 @@ struct ImportOptions {
   bool repairs = false;            ///< leave out what cannot be instead of refusing it
 };
 int import_file(ImportOptions const& options);
+
+struct MeasureOptions {
+  std::string backend;
+  std::string op = "all_reduce";
+  std::string smallest = "8";  ///< sizes as nccl-tests spells them
+  std::string largest = "128M";
+  std::int64_t factor = 2;  ///< at least 2
+  int iterations = 20;      ///< at least 1
+  int warm_up = 5;
+  std::optional<int> gpus;  ///< of this process; all of them where it was started alone
+  bool as_json = false;
+};
+int measure_collective(MeasureOptions const& options);
+
+struct CollectiveOptions {
+  std::string cluster;
+  std::vector<std::string> settings;  ///< "cluster.nodes=16"
+  std::string op = "all_reduce";
+  std::optional<std::int64_t> ranks;  ///< all GPUs of the cluster without
+  std::string smallest = "8";
+  std::string largest = "1G";
+  std::int64_t factor = 2;
+  std::string type = "fp32";
+  std::string reduction = "sum";
+  std::optional<std::string> algorithm;
+  std::optional<std::string> protocol;
+  std::string fidelity = "folded";
+  std::string launcher = "process-per-gpu";
+  bool explains = false;
+  bool as_json = false;
+};
+int collective(CollectiveOptions const& options);
+
+struct ValidateOptions {
+  std::vector<std::string> files;      ///< records, or logs of nccl-tests
+  std::optional<std::string> cluster;  ///< the machine of all records; their own facts without
+  bool leaves_out = false;             ///< every system is predicted by constants fitted without it
+  bool shows_constants = false;        ///< what the fits found, instead of the errors
+  std::optional<double> max_mape;      ///< exit code 1 above this mean error, in per cent
+  bool as_json = false;
+};
+int validate_collectives(ValidateOptions const& options);
 
 }  // namespace twinstep::app

@@ -112,6 +112,73 @@ void add_import(CLI::App& program, int& exit_code) {
   add("nccl-tests", "Records of measured collectives from a log of nccl-tests or rccl-tests", Source::kNcclTests);
 }
 
+void add_measure(CLI::App& program, int& exit_code) {
+  auto* const command = program.add_subcommand("measure", "Measure on this machine what would be predicted");
+  command->require_subcommand(1);
+  auto* const collective = command->add_subcommand("collective", "A sweep of one collective, as nccl-tests makes it");
+  auto const options = std::make_shared<MeasureOptions>();
+  constexpr auto kMost = 1'000'000;
+  collective->add_option("--backend", options->backend, "What runs it: nccl")->required();
+  collective->add_option("--op", options->op, "all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, …");
+  collective->add_option("-b", options->smallest, "Smallest size, such as 8, 64K, 1M")->type_name("SIZE");
+  collective->add_option("-e", options->largest, "Largest size, such as 128M, 8G")->type_name("SIZE");
+  collective->add_option("-f", options->factor, "From one size to the next")->check(CLI::Range(2, kMost));
+  collective->add_option("-n", options->iterations, "Launches that are timed")->check(CLI::Range(1, kMost));
+  collective->add_option("-w", options->warm_up, "Launches before them")->check(CLI::Range(0, kMost));
+  collective->add_option("-g", options->gpus, "GPUs of this process")->check(CLI::Range(1, kMost));
+  collective->add_flag("--json", options->as_json, "Print one JSON document");
+  collective->callback([options, &exit_code] { exit_code = measure_collective(*options); });
+}
+
+constexpr auto kCollective = R"(CLUSTER is a name that `twinstep profiles list` prints, a file, or the physical facts:
+  twinstep collective dgx-h100-ndr --op all_reduce --ranks 16 -b 8 -e 16G -f 2 --explain
+  twinstep collective dgx-h100-ndr --set cluster.library.environment.NCCL_NVLS_ENABLE=0
+  twinstep collective dgx-h100-ndr --set cluster.library.version=2.29.7
+  twinstep collective dgx-h100-ndr --set cluster.faults='[{"resource": "nic3", "node": 0, "rate": 0.5}]'
+The columns are those of nccl-tests, so that a log can be laid beside them.)";
+
+void add_collective(CLI::App& program, int& exit_code) {
+  auto* const command =
+      program.add_subcommand("collective", "Predict a sweep of one collective, in nccl-tests' columns");
+  auto const options = std::make_shared<CollectiveOptions>();
+  command->add_option("CLUSTER", options->cluster, "The machine")->required();
+  command->add_option("--set", options->settings, "Replace a value of the machine, e.g. --set cluster.nodes=16")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+  command->add_option("--op", options->op, "all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, …");
+  command->add_option("--ranks", options->ranks, "Ranks, one on each GPU; all GPUs of the machine by default");
+  command->add_option("-b", options->smallest, "Smallest size, such as 8, 64K, 1M")->type_name("SIZE");
+  command->add_option("-e", options->largest, "Largest size, such as 128M, 16G")->type_name("SIZE");
+  command->add_option("-f", options->factor, "From one size to the next")->check(CLI::Range(2, 1'000'000));
+  command->add_option("--dtype", options->type, "Element type: fp32, bf16, fp16, …");
+  command->add_option("--redop", options->reduction, "sum, average, max or min");
+  command->add_option("--algorithm", options->algorithm, "Force one: ring, tree, nvls, nvlstree, pat, …");
+  command->add_option("--protocol", options->protocol, "Force one: ll, ll128 or simple");
+  command->add_option("--fidelity", options->fidelity, "exact (every message is an event), folded or closed");
+  command->add_option("--launcher", options->launcher,
+                      "How the benchmark would be started: process-per-gpu, one-process or python");
+  command->add_flag("--explain", options->explains, "Print what the algorithm was chosen from, and why");
+  command->add_flag("--json", options->as_json, "Print one JSON document");
+  command->footer(kCollective);
+  command->callback([options, &exit_code] { exit_code = collective(*options); });
+}
+
+void add_validate(CLI::App& program, int& exit_code) {
+  auto* const command = program.add_subcommand("validate", "Lay predictions beside measurements");
+  command->require_subcommand(1);
+  auto* const collectives = command->add_subcommand("collectives", "Measured sweeps of collectives");
+  auto const options = std::make_shared<ValidateOptions>();
+  collectives->add_option("FILE", options->files, "JSON records, or text logs of nccl-tests")->required();
+  collectives->add_option("--cluster", options->cluster,
+                          "The machine of all records; by default each record's own facts");
+  collectives->add_flag("--leave-one-out", options->leaves_out,
+                        "Fit the constants anew for every system, without its records");
+  collectives->add_flag("--constants", options->shows_constants, "Print the fitted constants instead of the errors");
+  collectives->add_option("--max-mape", options->max_mape, "Exit with 1 if the mean error is larger, in per cent");
+  collectives->add_flag("--json", options->as_json, "Print one JSON document");
+  collectives->callback([options, &exit_code] { exit_code = validate_collectives(*options); });
+}
+
 /// Every word where a subcommand stands is one. Throws InputError with the nearest.
 void check_subcommands(CLI::App* command, std::vector<std::string> const& arguments) {
   for (auto const& argument : arguments) {
@@ -154,7 +221,10 @@ int run(int argc, char** argv) {
   add_simulate(program, exit_code);
   add_compare(program, exit_code);
   add_profiles(program, exit_code);
+  add_collective(program, exit_code);
+  add_validate(program, exit_code);
   add_import(program, exit_code);
+  add_measure(program, exit_code);
   program.footer(kAsk);  // after the subcommands, which would inherit it
   check_subcommands(&program, {argv + 1, argv + argc});
   try {

@@ -43,6 +43,11 @@ hardware::ProtocolCost read_protocol(NumberReader const& numbers, Node const& no
           .copy_efficiency = numbers.sourced(node, "copy_efficiency", fraction)};
 }
 
+hardware::ErrorBand read_band(NumberReader const& numbers, Node const& node) {
+  node.allow_only({"low", "high"});
+  return {.low = numbers.sourced(node, "low", positive_number), .high = numbers.sourced(node, "high", positive_number)};
+}
+
 hardware::LauncherCost read_launcher(NumberReader const& numbers, Node const& node) {
   node.allow_only({"fixed", "per_gpu", "per_peer"});
   return {.fixed = numbers.sourced(node, "fixed", duration),
@@ -58,11 +63,10 @@ void read_each(Node const& node, Read read, Out& out) {
 }
 
 /// The constants of the library's version, out of the shipped table that it names. "none" has none.
-hardware::Tuning read_named_tuning(Node const& library) {
-  auto const name = library.at("tuning");
+hardware::Tuning read_named_tuning(Node const& name, std::string const& version) {
   if (name.string() == "none") return {};
   auto const document = io::parse({tuning_file(name.string()), std::string{tuning_text(name)}});
-  return read_tuning(document.at("versions"), optional_text(library, "version"));
+  return read_tuning(document.at("versions"), version);
 }
 
 }  // namespace
@@ -70,7 +74,7 @@ hardware::Tuning read_named_tuning(Node const& library) {
 hardware::Library read_library(NumberReader const& numbers, Node const& node) {
   node.allow_only({"name", "description", "version", "environment", "choice", "tuning", "protocols", "kernel_start",
                    "tree_efficiency", "multicast_tree_efficiency", "multicast_chunk_overhead", "ll_limit_per_channel",
-                   "memory_bytes_per_wire_byte", "buffers", "launchers"});
+                   "memory_bytes_per_wire_byte", "buffers", "errors", "launchers"});
   auto library = hardware::Library{
       .name = text(node, "name"),
       .description = optional_text(node, "description"),
@@ -86,12 +90,23 @@ hardware::Library read_library(NumberReader const& numbers, Node const& node) {
   if (auto const environment = node.find("environment"))
     for (auto const& [name, value] : environment->members())
       library.environment[std::string{name}] = std::string{value.string()};
-  library.tuning = read_named_tuning(node);
+  library.tuning = read_named_tuning(node.at("tuning"), library.version);
   read_each<hardware::Protocol>(
       node.at("protocols"), [&](Node const& each) { return read_protocol(numbers, each); }, library.protocols);
+  read_each<hardware::SizeRange>(
+      node.at("errors"), [&](Node const& each) { return read_band(numbers, each); }, library.errors);
   read_each<hardware::Launcher>(
       node.at("launchers"), [&](Node const& each) { return read_launcher(numbers, each); }, library.launchers);
   return library;
+}
+
+std::optional<hardware::Tuning> tuning_of(std::string const& version) {
+  if (version.empty()) return std::nullopt;
+  try {
+    return read_named_tuning(io::string_node("nccl", "library"), version);
+  } catch (InputError const&) {
+    return std::nullopt;  // older than the table
+  }
 }
 
 }  // namespace twinstep::hw_profiles

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "hw_profiles/numbers.hpp"
 #include "sim/hardware/cluster.hpp"
 
@@ -10,5 +13,8 @@ namespace twinstep::hw_profiles {
 [[nodiscard]] hardware::Transport read_transport(NumberReader const& numbers, io::Node const& node);
 /// Reads the library and, of the tuning that it names, the constants of its version.
 [[nodiscard]] hardware::Library read_library(NumberReader const& numbers, io::Node const& node);
+
+/// NCCL's constants as `version` has them; nothing for a version older than the shipped table, or for no version.
+[[nodiscard]] std::optional<hardware::Tuning> tuning_of(std::string const& version);
 
 }  // namespace twinstep::hw_profiles

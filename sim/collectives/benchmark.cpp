@@ -19,14 +19,12 @@ Duration benchmark_time(Duration host, Duration device) {
   return to_duration(Seconds{std::sqrt(std::sqrt(h * h * h * h + d * d * d * d))});
 }
 
-double bus_factor(CollectiveKind kind, std::int64_t ranks) {
-  auto const n = static_cast<double>(ranks);
-  switch (kind) {
-    case CollectiveKind::kAllReduce: return 2 * (n - 1) / n;
-    case CollectiveKind::kBroadcast:
-    case CollectiveKind::kReduce: return 1;
-    default: return (n - 1) / n;
-  }
+std::optional<std::pair<Duration, Duration>> interval_of(Duration predicted, Bytes size,
+                                                         hardware::Library const& library) {
+  auto const& band = library.errors[static_cast<std::size_t>(hardware::range_of(size))];
+  if (band.low.value <= 0 || band.high.value == band.low.value) return std::nullopt;
+  auto const seconds = to_seconds(predicted);
+  return std::pair{to_duration(seconds * band.low.value), to_duration(seconds * band.high.value)};
 }
 
 }  // namespace twinstep::collectives

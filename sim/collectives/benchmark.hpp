@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <utility>
+
 #include "sim/base/units.hpp"
 #include "sim/hardware/library.hpp"
 #include "sim/program/kinds.hpp"
@@ -21,8 +24,9 @@ struct BenchmarkRun {
 /// both, (host^4 + device^4)^(1/4), that is at most 19 % above the larger.
 [[nodiscard]] Duration benchmark_time(Duration host, Duration device);
 
-/// Bus bandwidth over algorithm bandwidth (NVIDIA/nccl-tests, doc/PERFORMANCE.md): 2(n-1)/n for all_reduce; (n-1)/n for
-/// all_gather, reduce_scatter, all_to_all, gather and scatter; 1 for broadcast and reduce.
-[[nodiscard]] double bus_factor(program::CollectiveKind kind, std::int64_t ranks);
+/// Where a measurement would lie four times in five, by what the library's constants missed on systems that they had
+/// not seen; nothing for a library without errors.
+[[nodiscard]] std::optional<std::pair<Duration, Duration>> interval_of(Duration predicted, Bytes size,
+                                                                       hardware::Library const& library);
 
 }  // namespace twinstep::collectives

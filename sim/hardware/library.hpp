@@ -34,6 +34,25 @@ enum class Launcher : std::uint8_t {
   kPython          ///< a Python loop that times every call
 };
 
+/// Ranges of message sizes in which different terms of the cost decide.
+enum class SizeRange : std::uint8_t { kSmall, kMedium, kLarge, kHuge };
+
+/// Up to 64 KiB latency decides, from 1 MiB on bandwidth begins to, from 256 MiB on nothing else does.
+[[nodiscard]] constexpr SizeRange range_of(Bytes size) {
+  using namespace literals;
+  if (size <= 64_KiB) return SizeRange::kSmall;
+  if (size < 1_MiB) return SizeRange::kMedium;
+  return size < 256_MiB ? SizeRange::kLarge : SizeRange::kHuge;
+}
+
+/// Where measured times lie that the constants have not seen: four of five between `low` and `high` times the
+/// prediction.
+struct ErrorBand {
+  Sourced<double> low;
+  Sourced<double> high;
+  bool operator==(ErrorBand const&) const = default;
+};
+
 /// Who decides among the algorithms.
 enum class Choice : std::uint8_t {
   kTuner,   ///< NCCL's own cost model, as its version has it
@@ -57,6 +76,7 @@ struct Library {
   Sourced<BytesPerSecond> ll_limit_per_channel;    ///< bus bandwidth of LL between nodes; 0 for no limit
   Sourced<double> memory_bytes_per_wire_byte;      ///< HBM traffic caused by one byte on the wire
   Sourced<Bytes> buffers;                          ///< device memory of one communicator
+  std::array<ErrorBand, 4> errors;                 ///< by SizeRange
   std::array<LauncherCost, 3> launchers;           ///< by Launcher
   bool operator==(Library const&) const = default;
 
@@ -70,6 +90,10 @@ namespace twinstep {
 template <>
 struct EnumNames<hardware::Launcher> {
   static constexpr std::array<std::string_view, 3> values{"process-per-gpu", "one-process", "python"};
+};
+template <>
+struct EnumNames<hardware::SizeRange> {
+  static constexpr std::array<std::string_view, 4> values{"up_to_64_kib", "up_to_1_mib", "up_to_256_mib", "larger"};
 };
 template <>
 struct EnumNames<hardware::Choice> {

@@ -5,7 +5,6 @@
 
 #include "validate/fit/collective_constants.hpp"
 #include "validate/fit/least_squares.hpp"
-#include "validate/score/size_range.hpp"
 
 namespace twinstep::validate {
 namespace {
@@ -102,14 +101,14 @@ class Fit {
   /// Square roots of weights: the systems alike, the records of a system alike, the ranges of sizes of a record alike.
   [[nodiscard]] std::vector<double> point_weights(CollectiveCase const& one) const {
     auto const& points = one.record().points;
-    auto counts = std::map<SizeRange, double>{};
+    auto counts = std::map<hardware::SizeRange, double>{};
     for (auto const& point : points)
-      if (!point.is_outlier) ++counts[range_of(point.size)];
+      if (!point.is_outlier) ++counts[hardware::range_of(point.size)];
     auto const records = static_cast<double>(records_of_.at(one.record().system));
     auto weights = std::vector<double>{};
     for (auto const& point : points) {
       auto const share =
-          1.0 / (static_cast<double>(counts.size()) * std::max(1.0, counts[range_of(point.size)]) * records);
+          1.0 / (static_cast<double>(counts.size()) * std::max(1.0, counts[hardware::range_of(point.size)]) * records);
       weights.push_back(point.is_outlier ? 0 : std::sqrt(share * kPointsInASystem));
     }
     return weights;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/collectives/benchmark.hpp"
+#include "sim/program/bus_bandwidth.hpp"
 
 namespace twinstep::validate {
 namespace {
@@ -25,7 +25,7 @@ double distance(CollectiveCase const& a, CollectiveCase const& b) {
 
 double factor_of(CollectiveRecord const& record) {
   auto const kind = collective_of(record.kind);
-  return kind ? collectives::bus_factor(*kind, record.ranks) : 1.0;
+  return kind ? program::bus_factor(*kind, record.ranks) : 1.0;
 }
 
 /// The time that `record` would show for `size`: between two points the logarithm of time is a line over that of size;

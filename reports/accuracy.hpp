@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// Predictions beside measurements, as reports show them. Errors are |predicted / measured - 1|.
+namespace twinstep::reports {
+
+/// How far one way of predicting lies from the measurements, over systems that count once each.
+struct PredictorAccuracy {
+  std::string name;
+  struct Figures {
+    std::optional<double> median;
+    std::optional<double> mean;
+  };
+  std::vector<Figures> by_size;  ///< one for each column of Accuracy::sizes
+};
+
+/// One measured point, or a record that could not be predicted.
+struct AccuracyRecord {
+  std::string id;
+  std::string family;
+  std::optional<std::int64_t> size_bytes;
+  std::optional<double> predicted;  ///< in `unit`
+  std::optional<double> measured;
+  std::string unit;
+  bool fitted = false;  ///< the constants have seen this record
+  std::optional<double> low;
+  std::optional<double> high;
+  std::string note;  ///< why it was left out, or what would explain it
+
+  [[nodiscard]] std::optional<double> error() const {
+    return predicted && measured ? std::optional{*predicted / *measured - 1} : std::nullopt;
+  }
+};
+
+struct AccuracyFamily {
+  std::string family;
+  std::int64_t count = 0;    ///< records that were predicted
+  std::int64_t skipped = 0;  ///< that could not be
+  std::optional<double> mape;
+  std::optional<double> worst;
+  std::optional<double> rank_correlation;
+  std::optional<double> baseline_mape;
+};
+
+struct Accuracy {
+  std::string what;                ///< "96 records of 38 systems, each predicted by constants fitted without it"
+  std::vector<std::string> sizes;  ///< "all sizes", "<= 64 KiB", …
+  std::vector<PredictorAccuracy> predictors;
+  std::vector<AccuracyFamily> families;
+  std::vector<AccuracyRecord> records;
+  std::vector<std::string> findings;  ///< what would explain records that lie far from their prediction
+};
+
+}  // namespace twinstep::reports
