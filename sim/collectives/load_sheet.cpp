@@ -20,6 +20,11 @@ void LoadSheet::add(std::vector<double> Sheet::*part, topology::Route route, dou
           bytes * placement_->groups_sharing(link) * topology_->slowdown(link, sheet.condition);
 }
 
+void LoadSheet::add_neighbours(std::int64_t i, std::int64_t j, std::int64_t held, double bytes) {
+  auto const link = topology_->ring_link(placement_->gpu(i, held), placement_->gpu(j, held));
+  add_inside(link, bytes / placement_->ring_share(held));
+}
+
 void LoadSheet::add_tier(std::size_t level, double bytes) {
   auto const slowed = bytes * placement_->slowdown_of_tier(level);
   auto& outside = sheets_.front().outside;

@@ -23,6 +23,9 @@ class LoadSheet {
   /// for every group that shares it.
   void add_inside(topology::Route route, double bytes) { add(&Sheet::inside, route, bytes); }
   void add_outside(topology::Route route, double bytes) { add(&Sheet::outside, route, bytes); }
+  /// Bytes from the i-th to the j-th rank of a node that holds `held`, neighbours in rings or chains: over all links
+  /// that the node's ranks have to one another.
+  void add_neighbours(std::int64_t i, std::int64_t j, std::int64_t held, double bytes);
   /// Bytes that leave, and as many that enter, the busiest switch group of `level`, all groups together.
   void add_tier(std::size_t level, double bytes);
   /// Device memory traffic of a rank that sends `bytes`.

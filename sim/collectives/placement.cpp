@@ -42,6 +42,12 @@ std::int64_t Placement::gpu(std::int64_t i, std::int64_t held) const {
   return std::min(first + i * stride, gpus_per_node_ - 1);
 }
 
+double Placement::ring_share(std::int64_t held) const {
+  auto gpus = std::vector<std::int64_t>{};
+  for (auto i = std::int64_t{0}; i < held; ++i) gpus.push_back(gpu(i, held));
+  return topology_->ring_share(gpus);
+}
+
 std::int64_t Placement::nics(std::int64_t held) const {
   auto count = std::int64_t{0};
   auto previous = std::int64_t{-1};

@@ -26,6 +26,8 @@ class Placement {
   [[nodiscard]] std::int64_t gpu(std::int64_t i, std::int64_t held) const;
   /// The different numbers of ranks that its nodes hold.
   [[nodiscard]] std::vector<std::int64_t> const& ranks_held() const { return ranks_held_; }
+  /// The part of a GPU's links that rings through such a node can use (Topology::ring_share). Requires held > 1.
+  [[nodiscard]] double ring_share(std::int64_t held) const;
   /// NICs that one group uses on a node that holds `held` ranks.
   [[nodiscard]] std::int64_t nics(std::int64_t held) const;
   /// The ranks that each node holds, in the order of the group. Cost O(nodes).

@@ -205,7 +205,7 @@ void add_node(LoadSheet& sheet, FoldRequest const& request, RingWork const& work
     auto const gpu = at.gpu(i, held);
     if (held > 1) {
       auto const carried = is_alone ? work.wire : work.wire * (lanes - 1) / lanes;
-      sheet.add_inside(request.topology.within_node(gpu, at.gpu((i + 1) % held, held)), carried);
+      sheet.add_neighbours(i, (i + 1) % held, held, carried);
     }
     if (is_alone) continue;
     sheet.add_outside(request.topology.out_of_node(gpu), work.wire / lanes);

@@ -93,8 +93,8 @@ void add_all_reduce_node(LoadSheet& sheet, FoldRequest const& request, double si
   for (auto i = std::int64_t{0}; i < held; ++i) {
     auto const gpu = at.gpu(i, held);
     if (i + 1 < held) {
-      sheet.add_inside(request.topology.within_node(gpu, at.gpu(i + 1, held)), size);
-      sheet.add_inside(request.topology.within_node(at.gpu(i + 1, held), gpu), size);
+      sheet.add_neighbours(i, i + 1, held, size);
+      sheet.add_neighbours(i + 1, i, held, size);
     }
     if (at.nodes == 1) continue;
     sheet.add_outside(request.topology.out_of_node(gpu), over_nics / static_cast<double>(held));

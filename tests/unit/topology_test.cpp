@@ -71,6 +71,71 @@ TEST_CASE("GPUs on one PCIe switch talk below it, others over the root", "[topol
         Names{"gpu0.pcie.out", "pcie_switch0.out", "pcie_switch1.in", "gpu2.pcie.in"});
 }
 
+TEST_CASE("in a mesh a message is bound by its own link, and rings by the ports", "[topology]") {
+  // 4 GPUs with 450 GB/s: 150 GB/s to each of the three others.
+  auto cluster = tests::ideal_cluster(1, 4, IntraNode::kMesh);
+  cluster.node.gpu_link.value = 450_GBps;
+  auto const topology = Topology{cluster};
+  CHECK(names(topology, topology.within_node(0, 2)) == Names{"gpu0.nvlink.out", "gpu0.nvlink.gpu2", "gpu2.nvlink.in"});
+  CHECK(rate_of(topology, "gpu0.nvlink.gpu2") == 150_GBps);
+  CHECK(names(topology, topology.ring_link(0, 2)) == Names{"gpu0.nvlink.out", "gpu2.nvlink.in"});
+  CHECK(rate_of(topology, "gpu0.nvlink.out") == 450_GBps);
+}
+
+TEST_CASE("rings through some GPUs of a mesh use only the links between them", "[topology]") {
+  auto const share = [](Topology const& topology, std::vector<std::int64_t> const& gpus) {
+    return topology.ring_share(gpus);
+  };
+  auto const mesh = Topology{tests::ideal_cluster(1, 8, IntraNode::kMesh)};
+  CHECK(share(mesh, {0, 5}) == Approx(1.0 / 7));  // one of seven links
+  CHECK(share(mesh, {0, 1, 2, 3}) == Approx(3.0 / 7));
+  CHECK(share(mesh, {0, 1, 2, 3, 4, 5, 6, 7}) == Approx(1));
+  // Each of a DGX-1's first four GPUs has four of its six links to the three others, and two to the other four.
+  auto const cube = Topology{tests::ideal_cluster(1, 8, IntraNode::kCubeMesh)};
+  CHECK(share(cube, {0, 1, 2, 3}) == Approx(4.0 / 6));
+  CHECK(share(cube, {0, 3}) == Approx(2.0 / 6));
+  CHECK(share(Topology{tests::h100_like(1)}, {0, 3}) == 1);
+}
+
+TEST_CASE("a DGX-1's GPUs reach four others over one or two links and three over one of those", "[topology]") {
+  // `nvidia-smi topo -m` of 8 V100: NV2 between 0 and 3, NV1 between 0 and 1, SYS between 0 and 5, which share the
+  // neighbours 1 (NV1, NV2) and 4 (NV2, NV1): equally wide, so the one that begins wider is found first.
+  auto cluster = tests::ideal_cluster(1, 8, IntraNode::kCubeMesh);
+  cluster.node.gpu_link.value = 150_GBps;
+  auto const topology = Topology{cluster};
+  CHECK(names(topology, topology.within_node(0, 3)) == Names{"gpu0.nvlink.out", "gpu0.nvlink.gpu3", "gpu3.nvlink.in"});
+  CHECK(rate_of(topology, "gpu0.nvlink.gpu3") == 50_GBps);
+  CHECK(rate_of(topology, "gpu0.nvlink.gpu1") == 25_GBps);
+  CHECK(names(topology, topology.within_node(0, 5)) == Names{"gpu0.nvlink.out", "gpu0.nvlink.gpu4", "gpu4.nvlink.in",
+                                                             "gpu4.nvlink.out", "gpu4.nvlink.gpu5", "gpu5.nvlink.in"});
+  // 0 and 7 share 3 (NV2, NV1) and 4 (NV2, NV2): the wider one.
+  CHECK(names(topology, topology.within_node(0, 7)).at(1) == "gpu0.nvlink.gpu4");
+  for (auto gpu = std::int64_t{0}; gpu < 8; ++gpu) {
+    auto direct = 0;
+    for (auto peer = std::int64_t{0}; peer < 8; ++peer) direct += topology.within_node(gpu, peer).size() == 3 ? 1 : 0;
+    CHECK(direct == 4);
+  }
+}
+
+TEST_CASE("a bridge joins two GPUs, and PCIe the pairs", "[topology]") {
+  auto cluster = pcie_node(IntraNode::kPairs, 1);
+  auto const topology = Topology{cluster};
+  CHECK(names(topology, topology.within_node(0, 1)) == Names{"gpu0.nvlink.out", "gpu1.nvlink.in"});
+  CHECK(names(topology, topology.within_node(1, 2)) == Names{"gpu1.pcie.out", "gpu2.pcie.in"});
+}
+
+TEST_CASE("the trays of a rack share NVLink, and each has its own memory and NICs", "[topology]") {
+  auto cluster = tests::h100_like(2);  // 8 GPUs as two trays of 4
+  cluster.node.gpus_per_host = 4;
+  cluster.fabric.transport.has_gpu_direct = false;
+  auto const topology = Topology{cluster};
+  CHECK(names(topology, topology.within_node(0, 7)) == Names{"gpu0.nvlink.out", "gpu7.nvlink.in"});
+  CHECK(names(topology, topology.device_to_host(3)) == Names{"gpu3.pcie.out", "host0.dram"});
+  CHECK(names(topology, topology.device_to_host(4)) == Names{"gpu4.pcie.out", "host1.dram"});
+  CHECK(names(topology, topology.out_of_node(6)) == Names{"gpu6.pcie.out", "host1.dram", "host1.dram", "nic6.out"});
+  CHECK(topology.resource(topology.device_to_host(4).back()).gpus == 4);
+}
+
 TEST_CASE("staged copies write host memory and read it again", "[topology]") {
   auto const topology = Topology{pcie_node(IntraNode::kPcieStaged, 1)};
   CHECK(names(topology, topology.within_node(0, 1)) ==
@@ -131,6 +196,18 @@ TEST_CASE("oversubscription of one tier narrows the tiers above it too", "[topol
   cluster.fabric.levels.push_back({"core", 4096, {1.0}, {100_ns}});
   // 512 nodes of 8 NICs bring 204,800 GB/s; half of it passes the leaves, a quarter of that the spine.
   CHECK(rate_of(Topology{cluster}, "spine.up") == 25600_GBps);
+}
+
+TEST_CASE("one byte in seven leaves a pod that is oversubscribed 7:1", "[topology]") {
+  // 384 nodes of 8 NICs of 50 GB/s bring 153,600 GB/s to the spine; a seventh of it leads to other pods.
+  auto cluster = tests::h100_like(768);
+  cluster.fabric.is_rail_optimised = false;
+  cluster.fabric.levels = {{"leaf", 2, {1.0}, {}}, {"spine", 384, {7.0}, {}}, {"core", 3072, {1.0}, {}}};
+  auto const topology = Topology{cluster};
+  CHECK(rate_of(topology, "leaf.up") == 800_GBps);
+  CHECK(rate_of(topology, "spine.up").count() == Approx(153.6e12 / 7));
+  CHECK(topology.meeting_level(0, 383) == 2);
+  CHECK(topology.meeting_level(383, 384) == 3);
 }
 
 TEST_CASE("nodes meet at the lowest tier that has both below one switch", "[topology]") {
