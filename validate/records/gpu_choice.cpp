@@ -50,16 +50,21 @@ Choice by_compute_capability(GpuFacts const& gpu) {
                       *gpu.compute_capability / 10, *gpu.compute_capability % 10, chosen)};
 }
 
-/// The first architecture that has as many NVLinks, or none of them has any.
+/// The first architecture whose GPUs have as many NVLinks; the next one with NVLinks stands in for one that does not
+/// ship.
 Choice by_links(NodeFacts const& facts) {
   if (!facts.has_gpu_links) return {};
   auto const links = std::ranges::max(facts.gpus, {}, &GpuFacts::links).links();
+  auto likeliest = std::string{};
   for (auto const& architecture : known_devices().architectures) {
     auto const chosen = first_that_ships(architecture.profiles);
-    if (architecture.links != links || chosen.empty()) continue;
+    if (likeliest.empty() && architecture.links == links) likeliest = architecture.profiles.front();
+    if (likeliest.empty() || (architecture.links > 0) != (links > 0) || chosen.empty()) continue;
+    auto const stands_in = chosen == likeliest ? "" : fmt::format(" for {}, which does not ship", likeliest);
     return {chosen,
-            fmt::format("the GPUs' model is not named, only their NVLinks ({}): {} is taken; name another with --gpu",
-                        links, chosen)};
+            fmt::format("the GPUs' model is not named, only their NVLinks ({}): {} is taken{}; name another with "
+                        "--gpu",
+                        links, chosen, stands_in)};
   }
   return {};
 }

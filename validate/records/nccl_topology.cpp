@@ -171,8 +171,7 @@ class TopologyReader {
       facts_.gpus.push_back(std::move(gpu_facts));
     }
     if (!unknown.empty())
-      facts_.warn(fmt::format("found no PCIe speed for GPU {} (NCCL then assumes Gen3 x16): the profile's is kept",
-                              list_text(unknown)));
+      facts_.warn(fmt::format("found no PCIe speed for GPU {} (NCCL then assumes Gen3 x16)", list_text(unknown)));
     if (!idle.empty())
       facts_.warn(
           fmt::format("{} bridge{} report Gen1 or Gen2 above faster links (first {}), as idle and virtual ports do: "
@@ -269,8 +268,7 @@ class TopologyReader {
       for (auto const port : ports) add_nic(nic, text_of(port, "name"), port, without_speed);
     }
     if (!without_speed.empty())
-      facts_.warn(fmt::format("found no speed for NIC {} (NCCL then assumes 10 Gb/s): the profile's is kept",
-                              list_text(without_speed)));
+      facts_.warn(fmt::format("found no speed for NIC {} (NCCL then assumes 10 Gb/s)", list_text(without_speed)));
     if (facts_.nics.empty()) facts_.warn("found no NIC: the profile's are kept");
   }
 

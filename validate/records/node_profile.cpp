@@ -26,22 +26,6 @@ bool is_nvlink(IntraNode intra) {
   return intra <= IntraNode::kPairs;
 }
 
-/// The shipped node that has the most in common: the GPU counts more than how many there are, that more than how they
-/// are joined.
-hardware::Node nearest_node(hardware::Gpu const& gpu, std::int64_t gpus, std::optional<IntraNode> intra) {
-  auto best = hardware::Node{};
-  auto best_score = -1;
-  for (auto const name : hw_profiles::profile_names(hw_profiles::Kind::kNode)) {
-    auto node = hw_profiles::read_node(io::string_node(std::string{name}, "node"));
-    auto const score = (node.gpu.name == gpu.name ? 4 : 0) + (node.gpus == gpus ? 2 : 0) +
-                       (intra && is_nvlink(node.intra) == is_nvlink(*intra) ? 1 : 0);
-    if (score <= best_score) continue;
-    best_score = score;
-    best = std::move(node);
-  }
-  return best;
-}
-
 /// The largest count up to `most` that divides `gpus`.
 std::int64_t divisor_up_to(std::int64_t most, std::int64_t gpus) {
   auto count = std::min(most, gpus);
@@ -58,6 +42,12 @@ std::optional<BytesPerSecond> common_speed(std::vector<NicFacts> const& nics) {
   return BytesPerSecond{std::ranges::max_element(counts, {}, [](auto const& entry) { return entry.second; })->first};
 }
 
+/// To a multiple of 10 MB/s.
+BytesPerSecond rounded(BytesPerSecond rate) {
+  constexpr double kStep = 1e7;
+  return BytesPerSecond{std::round(rate.count() / kStep) * kStep};
+}
+
 std::string gigabits(BytesPerSecond rate) {
   return fmt::format("{:g} Gb/s", rate.count() * 8 / 1e9);
 }
@@ -69,6 +59,48 @@ bool is_port_rate(BytesPerSecond rate) {
   return std::ranges::any_of(kRates, [&](double known) { return std::abs(gigabits_per_second / known - 1) < 1e-3; });
 }
 
+/// What a dump says of a node, as far as it tells shipped nodes apart.
+struct Likeness {
+  std::string gpu;
+  std::int64_t gpus = 0;
+  std::optional<IntraNode> intra;
+  std::int64_t nics = 0;
+  std::optional<BytesPerSecond> nic;
+  std::optional<hardware::CpuVendor> cpu;
+
+  /// The GPU counts more than how many there are, that more than how they are joined, that more than all the rest.
+  [[nodiscard]] int score(hardware::Node const& node) const {
+    constexpr double kTolerance = 0.02;
+    auto const has_nic = nic && std::abs(node.nic.value.count() / nic->count() - 1) < kTolerance;
+    return (node.gpu.name == gpu ? 16 : 0) + (node.gpus == gpus ? 8 : 0) + (intra && node.intra == *intra ? 4 : 0) +
+           (node.nics == nics ? 1 : 0) + (has_nic ? 1 : 0) + (cpu && node.host.cpu == *cpu ? 1 : 0);
+  }
+};
+
+/// The shipped node that has the most in common, the first by name of several.
+hardware::Node nearest_node(Likeness const& likeness) {
+  auto best = hardware::Node{};
+  auto best_score = -1;
+  for (auto const name : hw_profiles::profile_names(hw_profiles::Kind::kNode)) {
+    auto node = hw_profiles::read_node(io::string_node(std::string{name}, "node"));
+    auto const score = likeness.score(node);
+    if (score <= best_score) continue;
+    best_score = score;
+    best = std::move(node);
+  }
+  return best;
+}
+
+/// Nothing where the dump does not say.
+std::optional<hardware::CpuVendor> cpu_vendor(NodeFacts const& facts) {
+  for (auto const& cpu : facts.cpus) {
+    if (cpu.vendor.empty()) continue;
+    if (cpu.vendor == "GenuineIntel") return hardware::CpuVendor::kIntel;
+    return cpu.vendor == "AuthenticAMD" ? hardware::CpuVendor::kAmd : hardware::CpuVendor::kOther;
+  }
+  return std::nullopt;
+}
+
 class ProfileWriter {
  public:
   ProfileWriter(NodeFacts& facts, std::string const& asked_gpu)
@@ -76,7 +108,9 @@ class ProfileWriter {
         gpus_{static_cast<std::int64_t>(facts.gpus.size())},
         gpu_{hw_profiles::read_gpu(io::string_node(choose_gpu(facts, asked_gpu), "gpu"))},
         intra_{find_intra(facts)},
-        base_{nearest_node(gpu_, gpus_, intra_)},
+        nics_{find_fabric_nics(facts)},
+        cpu_{cpu_vendor(facts)},
+        base_{nearest_node({gpu_.name, gpus_, intra_, std::ssize(nics_), common_speed(nics_), cpu_})},
         source_{fmt::format("{} {}", facts.description, std::filesystem::path{facts.file}.filename().string())} {}
 
   std::string write() && {
@@ -126,7 +160,7 @@ class ProfileWriter {
     auto const link = known_devices().links_without_nvlink.find(*intra_);
     if (link != known_devices().links_without_nvlink.end()) text("link", link->second);
     if (auto const& pcie = facts_.gpus.front().pcie)
-      rate("gpu_link", pcie->bandwidth(), Basis::kDerived,
+      rate("gpu_link", rounded(pcie->bandwidth()), Basis::kDerived,
            fmt::format("{}: PCIe {:g} GT/s x {} lanes", source_, pcie->transfers, pcie->lanes));
     else
       rate("gpu_link", gpu_.pcie.value, gpu_.pcie.basis, gpu_.pcie.source);
@@ -163,15 +197,13 @@ class ProfileWriter {
     if (first.chip_link) {
       rate("pcie", *first.chip_link, Basis::kMeasured, fmt::format("{}: NVLink-C2C", source_));
     } else if (first.pcie && std::abs(first.pcie->bandwidth().count() / slot.count() - 1) > kTolerance) {
-      auto const share = first.pcie->bandwidth().count() / base_.gpu.pcie.value.count();
-      rate("pcie", BytesPerSecond{std::round(base_.pcie.value.count() * share / 1e6) * 1e6}, Basis::kDerived,
-           fmt::format("{}: PCIe {:g} GT/s x {} lanes, of which a copy reaches the share that it reaches on {}",
-                       source_, first.pcie->transfers, first.pcie->lanes, base_.name));
-      facts_.warn(
-          fmt::format("the PCIe links of {:g} GT/s x {} carry {}, the slot of {} {}: taken as stated; set \"pcie\" if "
-                      "the file holds placeholders",
-                      first.pcie->transfers, first.pcie->lanes, io::quantity_text(first.pcie->bandwidth()), gpu_.name,
-                      io::quantity_text(slot)));
+      write_other_pcie(first.pcie->bandwidth(),
+                       fmt::format("PCIe {:g} GT/s x {} lanes", first.pcie->transfers, first.pcie->lanes));
+      facts_.warn(fmt::format(
+          "the PCIe links of {:g} GT/s x {} carry {:.4g} GB/s, the slot of {} {:.4g}: taken as stated; set \"pcie\" if "
+          "the file holds placeholders",
+          first.pcie->transfers, first.pcie->lanes, first.pcie->bandwidth().count() / 1e9, gpu_.name,
+          slot.count() / 1e9));
     } else if (gpu_.name != base_.gpu.name && std::abs(slot.count() / base_.gpu.pcie.value.count() - 1) > kTolerance) {
       rate("pcie", slot, Basis::kDerived, gpu_.pcie.source);
     }
@@ -187,6 +219,17 @@ class ProfileWriter {
     write_hosts();
   }
 
+  /// Copies reach a part of what links carry: of other links than the profile's GPU has, the same part. The profile may
+  /// know such links already.
+  void write_other_pcie(BytesPerSecond carried, std::string const& links) {
+    constexpr double kLeastPart = 0.6;
+    auto const copied = base_.pcie.value;
+    if (copied <= carried && copied.count() > kLeastPart * carried.count()) return;
+    auto const part = std::min(copied.count() / base_.gpu.pcie.value.count(), 1.0);
+    rate("pcie", rounded(carried * part), Basis::kDerived,
+         fmt::format("{}: {}, of which a copy reaches the part that it reaches on {}", source_, links, base_.name));
+  }
+
   /// Several hosts in one NVLink domain.
   void write_hosts() {
     auto hosts = std::set<std::string>{};
@@ -197,22 +240,22 @@ class ProfileWriter {
   }
 
   void write_nics() {
-    auto const nics = find_fabric_nics(facts_);
-    auto const found = nics.empty() ? base_.nics : std::ssize(nics);
+    auto const found = nics_.empty() ? base_.nics : std::ssize(nics_);
     auto const fits = found % gpus_ == 0 || gpus_ % found == 0;
     auto const possible = fits ? found : found > gpus_ ? found / gpus_ * gpus_ : divisor_up_to(found, gpus_);
     if (!fits)
       facts_.warn(fmt::format("{} NICs for {} GPUs: neither divides the other; {} are taken", found, gpus_, possible));
-    if (!nics.empty() || !fits)
-      count("nics", possible, nics.empty() ? Basis::kAssumed : Basis::kMeasured,
-            nics.empty() ? fmt::format("as {}, as far as they divide the GPUs", base_.name) : source_);
-    auto const speed = common_speed(nics);
+    if (!nics_.empty() || !fits)
+      count("nics", possible, nics_.empty() ? Basis::kAssumed : Basis::kMeasured,
+            nics_.empty() ? fmt::format("as {}, as far as they divide the GPUs", base_.name) : source_);
+    auto const speed = common_speed(nics_);
     if (!speed) {
-      if (!nics.empty())
-        facts_.warn(fmt::format("the NICs' rate is that of {} ({})", base_.name, gigabits(base_.nic.value)));
+      if (!nics_.empty())
+        facts_.warn(fmt::format("the rate of the NICs is not known: that of {} is kept ({})", base_.name,
+                                gigabits(base_.nic.value)));
       return;
     }
-    if (std::ranges::any_of(nics, [&](NicFacts const& nic) { return nic.speed != speed; }))
+    if (std::ranges::any_of(nics_, [&](NicFacts const& nic) { return nic.speed != speed; }))
       facts_.warn(fmt::format("NICs have different rates: the most common, {}, is taken for all", gigabits(*speed)));
     if (!is_port_rate(*speed))
       facts_.warn(fmt::format("{} is no rate of an Ethernet or InfiniBand port: taken as stated", gigabits(*speed)));
@@ -220,19 +263,15 @@ class ProfileWriter {
   }
 
   void write_host() {
-    auto vendor = std::string{};
-    for (auto const& cpu : facts_.cpus) vendor = vendor.empty() ? cpu.vendor : vendor;
-    if (vendor.empty()) return;
-    auto const cpu = vendor == "GenuineIntel"   ? hardware::CpuVendor::kIntel
-                     : vendor == "AuthenticAMD" ? hardware::CpuVendor::kAmd
-                                                : hardware::CpuVendor::kOther;
-    member("host", fmt::format(R"({{"cpu": "{}"}})", name_of(cpu)));
+    if (cpu_) member("host", fmt::format(R"({{"cpu": "{}"}})", name_of(*cpu_)));
   }
 
   NodeFacts& facts_;
   std::int64_t gpus_;
   hardware::Gpu gpu_;
   std::optional<IntraNode> intra_;
+  std::vector<NicFacts> nics_;
+  std::optional<hardware::CpuVendor> cpu_;
   hardware::Node base_;
   std::string source_;
   std::vector<std::string> members_;

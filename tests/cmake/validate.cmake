@@ -1,0 +1,11 @@
+# Records of others, and the benchmark that makes our own, on GPUs that are not there.
+twinstep_test(unit_records
+  SOURCES unit/nccl_tests_log_test.cpp unit/nccl_topology_test.cpp unit/nvidia_smi_test.cpp
+  DEPENDS validate_records hw_profiles_check)
+target_compile_definitions(unit_records PRIVATE TWINSTEP_FIXTURES="${CMAKE_CURRENT_SOURCE_DIR}/fixtures")
+
+twinstep_test(unit_measure
+  SOURCES unit/collective_benchmark_test.cpp support/fake_nccl/fake_device.cpp cli/run_twinstep.cpp
+  DEPENDS validate_cuda)
+target_compile_definitions(unit_measure PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>"
+                                                TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")

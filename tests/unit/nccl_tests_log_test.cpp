@@ -1,0 +1,157 @@
+#include <algorithm>
+
+#include "sim/io/document.hpp"
+#include "tests/support/catch.hpp"
+#include "validate/records/nccl_tests.hpp"
+
+using namespace twinstep;
+using namespace twinstep::literals;
+using namespace twinstep::records;
+
+namespace {
+
+std::vector<CollectiveLog> fixture() {
+  return read_nccl_tests("nccl_tests.log", io::read_text(TWINSTEP_FIXTURES "/nccl_tests.log"));
+}
+
+/// The one table of `text`.
+CollectiveLog read_one(std::string const& text) {
+  auto const logs = read_nccl_tests("a.log", text);
+  REQUIRE(logs.size() == 1);
+  return logs.front();
+}
+
+bool has(std::vector<std::string> const& lines, std::string const& part) {
+  return std::ranges::any_of(lines, [&](std::string const& line) { return line.find(part) != std::string::npos; });
+}
+
+constexpr auto kHeader =
+    "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw "
+    "#wrong\n";
+
+}  // namespace
+
+TEST_CASE("a log names its collective, ranks, GPUs, library and settings", "[records][nccl-tests]") {
+  auto const logs = fixture();
+  REQUIRE(logs.size() == 2);
+  auto const& log = logs.front();
+  CHECK(log.collective == LoggedCollective::kAllReduce);
+  CHECK(log.ranks == 4);
+  CHECK(log.hosts() == std::vector<std::string>{"node0", "node1"});
+  CHECK(log.device_names() == std::vector<std::string>{"NVIDIA H100 80GB HBM3"});
+  CHECK(log.launcher == hardware::Launcher::kProcessPerGpu);
+  CHECK(log.library_version == "2.18.3");
+  CHECK(log.environment.at("NCCL_ALGO") == "Ring");
+  CHECK(log.environment.at("NCCL_IB_HCA") == "mlx5");  // "… set by environment to mlx5."
+  CHECK(log.type == "float");
+  CHECK(log.reduction == "sum");
+  CHECK(log.average_bus_bandwidth->count() == Approx(12.4575e9));
+  CHECK(log.warnings.empty());
+}
+
+TEST_CASE("rows survive launchers' prefixes and messages, even in their middle", "[records][nccl-tests]") {
+  auto const log = fixture().front();
+  REQUIRE(log.rows.size() == 4);
+  auto const& cut = log.rows.front();  // its times stand on the line after NCCL's message
+  CHECK(cut.size == 1_KiB);
+  CHECK(cut.count == 256);
+  CHECK(cut.out_of_place->time == Duration{28'410'000});
+  CHECK(cut.in_place->time == Duration{27'900'000});
+  auto const& last = log.rows.back();
+  CHECK(last.out_of_place->bus_bandwidth->count() == Approx(42.45e9));
+  CHECK(last.out_of_place->wrong == 0);
+  CHECK_FALSE(last.in_place->wrong.has_value());  // N/A
+}
+
+TEST_CASE("a second run in the file is a log of its own, with one process for its GPUs", "[records][nccl-tests]") {
+  auto const log = fixture().back();
+  CHECK(log.collective == LoggedCollective::kAllToAll);
+  CHECK(log.ranks == 2);
+  CHECK(log.launcher == hardware::Launcher::kOneProcess);
+  CHECK(log.environment.empty());
+  CHECK(log.rows.size() == 1);
+  CHECK(has(log.warnings, ":39: the row of 16777216 bytes is cut off; it is left out"));
+  CHECK(has(log.warnings, "found no average"));
+}
+
+TEST_CASE("columns are read by their titles, as old versions order them", "[records][nccl-tests]") {
+  // nccl-tests 2.0: no root, and the largest error instead of a count of wrong elements.
+  auto const old = read_one(
+      "./all_reduce_perf -g 2\n"
+      "#       size         count    type   redop     time   algbw   busbw   error     time   algbw   busbw   error\n"
+      "     1048576        262144   float     sum    50.00   20.97   20.97   1e-06    49.00   21.40   21.40   1e-06\n"
+      "# Avg bus bandwidth    : 21.2\n");
+  CHECK(old.rows.at(0).in_place->time == 49_us);
+  CHECK_FALSE(old.rows.at(0).out_of_place->wrong.has_value());
+  // NCCL 1: other words.
+  auto const oldest = read_one(
+      "#      bytes             N    type      op     time  algbw  busbw      res     time  algbw  busbw      res\n"
+      "     1048576        262144   float     sum    0.050  20.97  20.97    0e+00    0.049  21.40  21.40    0e+00\n");
+  CHECK(oldest.rows.at(0).count == 262144);
+  CHECK(oldest.reduction == "sum");
+}
+
+TEST_CASE("a table may have one half, times with exponents, and no header", "[records][nccl-tests]") {
+  auto const one_half = read_one(
+      "# sendrecv_perf\n#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+      "  8589934592    2147483648     float    none      -1  1.2e+06    7.16    7.16      0\n");
+  CHECK(one_half.collective == LoggedCollective::kSendReceive);
+  CHECK(one_half.rows.at(0).out_of_place->time == Duration{1'200'000'000'000});
+  CHECK_FALSE(one_half.rows.at(0).in_place.has_value());
+  auto const bare = read_one("  1024   256  float  sum  -1  10.00  0.10  0.18  0  11.00  0.09  0.16  0\n");
+  CHECK(bare.rows.at(0).in_place->time == 11_us);
+  CHECK(has(bare.warnings, "does not say which collective"));
+  CHECK(has(bare.warnings, "does not say how many ranks"));
+}
+
+TEST_CASE("element types and reductions of one table become logs of their own", "[records][nccl-tests]") {
+  auto const logs = read_nccl_tests("a.log", std::string{"# reduce_scatter_perf\n"} + kHeader +
+                                                 "  1024  256  float  sum  -1  10.0  0.1  0.1  0  10.0  0.1  0.1  0\n"
+                                                 "  1024  512  half   sum  -1  10.0  0.1  0.1  0  10.0  0.1  0.1  0\n"
+                                                 "  1024  512  half   max  -1  10.0  0.1  0.1  0  10.0  0.1  0.1  0\n");
+  REQUIRE(logs.size() == 3);
+  for (auto const& log : logs) CHECK(log.collective == LoggedCollective::kReduceScatter);
+  CHECK(logs[2].type == "half");
+  CHECK(logs[2].reduction == "max");
+}
+
+TEST_CASE("rccl-tests are told from nccl-tests", "[records][nccl-tests]") {
+  auto const log =
+      read_one(std::string{"rccl-tests: Version develop:448c4c7\n# Using devices\n"
+                           "#   Rank  0 Pid 3844613 on     gpu-53 device  0 [0000:05:00.0] AMD Instinct MI300X\n"
+                           "RCCL version : 2.22.3-HEAD:7d8d67c\n"} +
+               kHeader + "  1024  256  float  sum  -1  10.0  0.1  0.1  0  10.0  0.1  0.1  0\n");
+  CHECK(log.is_rccl);
+  CHECK(log.library_version == "2.22.3");
+  CHECK(log.device_names().at(0) == "AMD Instinct MI300X");
+}
+
+TEST_CASE("wrong elements and failed programs are said", "[records][nccl-tests]") {
+  auto const log = read_one(std::string{"# all_gather_perf\n"} + kHeader +
+                            "  1024  256  float  none  -1  10.0  0.1  0.1  7  10.0  0.1  0.1  0\n"
+                            "  2048  512  float  none  -1 node0: Test CUDA failure common.cu:389 'illegal address'\n");
+  CHECK(has(log.warnings, "7 elements were wrong at 1024 bytes"));
+  CHECK(log.rows.size() == 1);
+  CHECK(has(log.warnings, "found no average"));
+}
+
+TEST_CASE("a file without a table is refused with the way out", "[records][nccl-tests]") {
+  CHECK_THROWS_WITH(read_nccl_tests("a.log", "nothing\n"),
+                    Catch::Contains("a.log: found no row") && Catch::Contains("give the whole output"));
+  CHECK_THROWS_AS(read_nccl_tests("a.log", ""), InputError);
+}
+
+TEST_CASE("a log becomes a record that says null where it is silent", "[records][nccl-tests]") {
+  auto const document = io::parse({"records", records_json("dir/nccl_tests.log", fixture())});
+  auto const first = document.elements().at(0);
+  CHECK(first.at("collective").string() == "all_reduce");
+  CHECK(first.at("gpus_per_node").integer() == 2);
+  CHECK(first.has("system"));
+  CHECK_FALSE(first.find("system").has_value());
+  // [size_bytes, time_us, algbw_GBps, busbw_GBps]
+  auto const row = first.at("rows").elements().at(3).elements();
+  CHECK(row.at(0).integer() == 4194304);
+  CHECK(row.at(1).number() == 148.2);
+  CHECK(row.at(3).number() == 42.45);
+  CHECK_FALSE(document.elements().at(1).find("nccl_version").has_value());
+}
