@@ -24,7 +24,8 @@ struct Drawing {
   ResourceId hbm;
   std::vector<ResourceId> port_out;  ///< of each GPU in `links`; none if it has none
   std::vector<ResourceId> port_in;
-  std::vector<ResourceId> up;  ///< from each tier but the last to the next
+  std::vector<std::vector<double>> mesh;  ///< the part of a GPU's links that leads straight to another; of meshes only
+  std::vector<ResourceId> up;             ///< from each tier but the last to the next
   std::vector<ResourceId> down;
 };
 

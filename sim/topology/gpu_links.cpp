@@ -33,15 +33,21 @@ struct Ports {
   VertexId in;
 };
 
+/// What links are called: their class without its generation, "nvlink4" or "xgmi".
+std::string link_kind(hardware::Link const& link) {
+  auto const last = link.name.find_last_not_of("0123456789");
+  return link.is_nvlink && last != std::string::npos ? link.name.substr(0, last + 1) : "nvlink";
+}
+
 ResourceId add_link(Pencil& pencil, std::string name, BytesPerSecond bandwidth) {
-  auto const id = pencil.add_in_node(std::move(name), "nvlink", bandwidth, 1);
+  auto const id = pencil.add_in_node(std::move(name), link_kind(pencil.node().link), bandwidth, 1);
   pencil.drawing.resources[id.index()].is_gpu_link = true;
   return id;
 }
 
 Ports add_ports(Pencil& pencil, std::int64_t gpu, Ports ports) {
   auto& drawing = pencil.drawing;
-  auto const name = fmt::format("gpu{}.nvlink", gpu);
+  auto const name = fmt::format("gpu{}.{}", gpu, link_kind(pencil.node().link));
   auto const rate = pencil.node().gpu_link.value;
   drawing.port_out.push_back(add_link(pencil, name + ".out", rate));
   drawing.port_in.push_back(add_link(pencil, name + ".in", rate));
@@ -66,13 +72,17 @@ void draw_mesh(Pencil& pencil) {
   auto ports = std::vector<Ports>{};
   for (auto gpu = std::int64_t{0}; gpu < gpus; ++gpu)
     ports.push_back(add_ports(pencil, gpu, {graph.add_vertex(), graph.add_vertex()}));
-  for (auto from = std::int64_t{0}; from < gpus; ++from)
+  auto const kind = link_kind(pencil.node().link);
+  for (auto from = std::int64_t{0}; from < gpus; ++from) {
+    auto& row = pencil.drawing.mesh.emplace_back();
     for (auto to = std::int64_t{0}; to < gpus; ++to) {
       auto const part = from == to ? 0 : share(pencil, from, to);
+      row.push_back(part);
       if (part == 0) continue;
       pencil.join(graph, ports[static_cast<std::size_t>(from)].out, ports[static_cast<std::size_t>(to)].in,
-                  add_link(pencil, fmt::format("gpu{}.nvlink.gpu{}", from, to), pencil.node().gpu_link.value * part));
+                  add_link(pencil, fmt::format("gpu{}.{}.gpu{}", from, kind, to), pencil.node().gpu_link.value * part));
     }
+  }
 }
 
 }  // namespace

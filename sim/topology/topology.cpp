@@ -13,20 +13,6 @@ namespace {
 
 constexpr auto kNothingBroken = [](std::string const&) { return false; };
 
-/// In a mesh, the part of each GPU's links that leads straight to each other one; empty elsewhere.
-std::vector<std::vector<double>> ring_widths(hardware::Node const& node, Drawing const& drawing) {
-  if (node.intra != hardware::IntraNode::kMesh && node.intra != hardware::IntraNode::kCubeMesh) return {};
-  auto const gpus = static_cast<std::size_t>(node.gpus);
-  auto widths = std::vector(gpus, std::vector<double>(gpus));
-  for (auto from = std::size_t{0}; from < gpus; ++from)
-    for (auto to = std::size_t{0}; to < gpus; ++to) {
-      auto const name = fmt::format("gpu{}.nvlink.gpu{}", from, to);
-      auto const link = std::ranges::find(drawing.resources, name, &Resource::name);
-      if (link != drawing.resources.end()) widths[from][to] = link->bandwidth.count() / node.gpu_link.value.count();
-    }
-  return widths;
-}
-
 /// SplitMix64's finaliser (Steele, Lea, Flood, OOPSLA 2014): every bit of the result depends on every bit given.
 std::uint64_t mixed(std::uint64_t bits) {
   bits += 0x9e3779b97f4a7c15ULL;
@@ -50,7 +36,7 @@ Topology::Topology(hardware::Cluster const& cluster) : gpus_per_node_{cluster.no
   routes_.emplace_back(cluster, drawing, "every node");
   nics_ = static_cast<std::int64_t>(drawing.nics.size());
   hbm_ = drawing.hbm;
-  ring_widths_ = ring_widths(cluster.node, drawing);
+  mesh_ = std::move(drawing.mesh);
 
   faulty_nodes_ = faults_.nodes(drawing.resources);
   for (auto const node : faulty_nodes_) {
@@ -98,13 +84,13 @@ Route Topology::ring_link(std::int64_t from_gpu, std::int64_t to_gpu) const {
 }
 
 double Topology::ring_share(std::span<std::int64_t const> gpus) const {
-  if (ring_widths_.empty()) return 1;
+  if (mesh_.empty()) return 1;
   auto least = std::numeric_limits<double>::infinity();
   for (auto const from : gpus) {
     auto to_members = 0.0;
     auto widest = 0.0;  // to anyone: for members that reach no other one straight
     for (auto to = std::int64_t{0}; to < gpus_per_node_; ++to) {
-      auto const width = ring_widths_[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
+      auto const width = mesh_[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
       widest = std::max(widest, width);
       if (std::ranges::find(gpus, to) != gpus.end()) to_members += width;
     }

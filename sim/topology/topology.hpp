@@ -140,14 +140,14 @@ class Topology {
   std::vector<Resource> resources_;
   Faults faults_;
   std::vector<std::int64_t> faulty_nodes_;
-  std::vector<NodeRoutes> routes_;                ///< by condition
-  std::vector<std::vector<double>> slowdown_;     ///< by condition - 1, then by resource
-  std::vector<std::vector<double>> ring_widths_;  ///< in a mesh: what leads from a GPU to another, of all its links
-  std::vector<ResourceId> up_;                    ///< by level - 1
-  std::vector<ResourceId> down_;                  ///< by level - 1
-  std::vector<std::int64_t> nodes_below_;         ///< by level - 1
-  std::vector<Duration> hop_latency_;             ///< by level - 1: of crossing one of its switches
-  std::vector<hardware::Balancing> balancing_;    ///< by level - 1
+  std::vector<NodeRoutes> routes_;              ///< by condition
+  std::vector<std::vector<double>> slowdown_;   ///< by condition - 1, then by resource
+  std::vector<std::vector<double>> mesh_;       ///< in a mesh: what leads from a GPU to another, of all its links
+  std::vector<ResourceId> up_;                  ///< by level - 1
+  std::vector<ResourceId> down_;                ///< by level - 1
+  std::vector<std::int64_t> nodes_below_;       ///< by level - 1
+  std::vector<Duration> hop_latency_;           ///< by level - 1: of crossing one of its switches
+  std::vector<hardware::Balancing> balancing_;  ///< by level - 1
 };
 
 }  // namespace twinstep::topology
