@@ -30,12 +30,12 @@ Schedule base_of(Schedule const& pipe) {
   return base;
 }
 
-/// Lanes l, l + 1, … of the base repeat for each stage.
+/// The base's lanes repeat for each stage.
 std::optional<Message> pipeline_step(Schedule const& pipe, std::int64_t rank, std::int64_t step, std::int64_t lane) {
-  auto const base = base_of(pipe);
-  auto const stage = lane / base.lanes;
+  auto const stage = lane / (pipe.lanes / stages_of(pipe));
   auto const piece = step - stage;
   if (piece < 0 || piece >= pipe.pieces) return std::nullopt;
+  auto const base = base_of(pipe);
   auto message = base.message(rank, stage, lane % base.lanes);
   if (!message) return std::nullopt;
   if (chunks_belong_to_ranks(pipe.kind)) {

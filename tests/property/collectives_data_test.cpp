@@ -1,5 +1,10 @@
+#include <algorithm>
+#include <set>
+
 #include "sim/base/units.hpp"
+#include "sim/collectives/dispatch.hpp"
 #include "sim/collectives/execute.hpp"
+#include "sim/collectives/pipeline.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;
@@ -13,7 +18,27 @@ namespace {
 constexpr auto kKinds = {CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter,
                          CollectiveKind::kBroadcast, CollectiveKind::kReduce,    CollectiveKind::kGather,
                          CollectiveKind::kScatter,   CollectiveKind::kAllToAll};
-constexpr auto kAlgorithms = {Algorithm::kRing, Algorithm::kTree, Algorithm::kDirect};
+
+/// The same schedule, whole and cut into pieces where its steps are stages.
+std::vector<Schedule> cuts_of(Schedule const& whole, Algorithm algorithm) {
+  auto cuts = std::vector<Schedule>{whole};
+  auto const is_pipeline =
+      algorithm == Algorithm::kTree || algorithm == Algorithm::kNvls || algorithm == Algorithm::kNvlsTree;
+  if (is_pipeline)
+    for (auto const pieces : {2, 5}) cuts.push_back(pipelined(whole, pieces));
+  return cuts;
+}
+
+/// Ranks that share a node: one, some that fill nodes or do not, all.
+std::set<std::int64_t> spreads_of(std::int64_t ranks) {
+  return {1, std::min<std::int64_t>(3, ranks), std::min<std::int64_t>(4, ranks), ranks};
+}
+
+std::set<std::int64_t> roots_of(CollectiveKind kind, std::int64_t ranks) {
+  auto const is_rooted = kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce ||
+                         kind == CollectiveKind::kGather || kind == CollectiveKind::kScatter;
+  return is_rooted ? std::set{std::int64_t{0}, ranks / 2, ranks - 1} : std::set{std::int64_t{0}};
+}
 
 /// What rank `rank` holds at `element` of a whole buffer: a small integer, so that sums are exact in any order.
 double held(std::int64_t rank, std::int64_t element) {
@@ -80,36 +105,71 @@ struct Definition {
 
 }  // namespace
 
-TEST_CASE("every algorithm does every collective as defined, at any number of ranks and any size",
-          "[schedule][property]") {
-  for (auto const kind : kKinds)
-    for (auto const algorithm : kAlgorithms) {
-      if (!is_available(kind, algorithm)) continue;
-      for (auto ranks = std::int64_t{1}; ranks <= 17; ++ranks)
-        for (auto const size : {std::int64_t{0}, std::int64_t{1}, ranks, 3 * ranks + 2, std::int64_t{61}})
-          for (auto const root : {std::int64_t{0}, ranks / 2, ranks - 1}) {
-            auto const definition = Definition{kind, ranks, root, size};
-            auto const received =
-                run_collective(schedule_of(kind, algorithm, ranks, root), Reduction::kSum, definition.sent());
-            INFO(name_of(kind) << " by " << name_of(algorithm) << ", " << ranks << " ranks, " << size
-                               << " elements, root " << root);
-            auto right = std::int64_t{0};
-            for (auto rank = std::int64_t{0}; rank < ranks; ++rank)
-              right += received[static_cast<std::size_t>(rank)] == definition.received(rank) ? 1 : 0;
-            CHECK(right == ranks);
-          }
-    }
+namespace {
+
+/// Every rank ends up with what the collective is defined to give it.
+void check(Schedule const& schedule, Definition const& definition) {
+  auto const received = run_collective(schedule, Reduction::kSum, definition.sent());
+  auto right = std::int64_t{0};
+  for (auto rank = std::int64_t{0}; rank < definition.ranks; ++rank)
+    right += received[static_cast<std::size_t>(rank)] == definition.received(rank) ? 1 : 0;
+  CHECK(right == definition.ranks);
 }
 
-TEST_CASE("the all_reduce tree is right for every way to spread ranks over nodes", "[schedule][property]") {
-  for (auto ranks = std::int64_t{1}; ranks <= 40; ++ranks)
-    for (auto const per_node : {1, 2, 3, 4, 8}) {
-      auto const definition = Definition{CollectiveKind::kAllReduce, ranks, 0, 7};
-      auto const tree = schedule_of(CollectiveKind::kAllReduce, Algorithm::kTree, ranks, 0, per_node);
-      INFO(ranks << " ranks, " << per_node << " on a node");
-      CHECK(run_collective(tree, Reduction::kSum, definition.sent()) ==
-            Buffers(static_cast<std::size_t>(ranks), definition.received(0)));
-    }
+/// Calls `visit(schedule)` for every algorithm that does `kind`, in every way to spread `ranks` over nodes and to cut
+/// the buffer into pieces.
+template <class Visit>
+void for_every_schedule(CollectiveKind kind, std::int64_t ranks, Visit visit) {
+  for (auto const& entry : all_algorithms())
+    for (auto const per_node : spreads_of(ranks))
+      for (auto const root : roots_of(kind, ranks)) {
+        if (!entry.does(kind)) continue;
+        for (auto const& cut : cuts_of(schedule_of(kind, entry.algorithm, ranks, root, per_node), entry.algorithm)) {
+          INFO(name_of(kind) << " by " << name_of(entry.algorithm) << ", " << ranks << " ranks, " << per_node
+                             << " on a node, root " << root << ", " << cut.pieces << " pieces");
+          visit(cut);
+        }
+      }
+}
+
+}  // namespace
+
+TEST_CASE("every algorithm does every collective as defined, however many ranks, nodes, elements and pieces",
+          "[schedule][property]") {
+  for (auto const kind : kKinds)
+    for (auto ranks = std::int64_t{1}; ranks <= 17; ++ranks)
+      for (auto const size : {std::int64_t{0}, std::int64_t{1}, 3 * ranks + 2, std::int64_t{61}})
+        for_every_schedule(kind, ranks, [&](Schedule const& schedule) {
+          INFO(size << " elements");
+          check(schedule, Definition{kind, ranks, schedule.root, size});
+        });
+}
+
+TEST_CASE("the trees between nodes are right for many nodes", "[schedule][property]") {
+  for (auto const algorithm : {Algorithm::kTree, Algorithm::kNvlsTree})
+    for (auto ranks = std::int64_t{18}; ranks <= 40; ++ranks)
+      for (auto const per_node : {1, 2, 3, 8}) {
+        INFO(name_of(algorithm) << ", " << ranks << " ranks, " << per_node << " on a node");
+        check(schedule_of(CollectiveKind::kAllReduce, algorithm, ranks, 0, per_node),
+              Definition{CollectiveKind::kAllReduce, ranks, 0, 7});
+      }
+}
+
+TEST_CASE("a switch of more ranks than it has heads reduces for all of them", "[schedule][property]") {
+  check(schedule_of(CollectiveKind::kAllReduce, Algorithm::kNvls, 40),
+        Definition{CollectiveKind::kAllReduce, 40, 0, 133});
+}
+
+TEST_CASE("switches take the largest and the smallest, and average", "[schedule][property]") {
+  auto const sent = Buffers{{-3, 7}, {-5, 2}, {-4, 9}};
+  for (auto const algorithm : {Algorithm::kNvls, Algorithm::kNvlsTree}) {
+    auto const received = [&](Reduction reduction) {
+      return run_collective(pipelined(schedule_of(CollectiveKind::kAllReduce, algorithm, 3, 0, 2), 2), reduction, sent);
+    };
+    CHECK(received(Reduction::kMax) == Buffers(3, {-3, 9}));
+    CHECK(received(Reduction::kMin) == Buffers(3, {-5, 2}));
+    CHECK(received(Reduction::kAverage) == Buffers(3, {-4, 6}));
+  }
 }
 
 TEST_CASE("all_reduce is reduce_scatter and then all_gather, element for element", "[schedule][property]") {
@@ -124,18 +184,18 @@ TEST_CASE("all_reduce is reduce_scatter and then all_gather, element for element
     }
 }
 
-TEST_CASE("what is sent is received", "[schedule][property]") {
+TEST_CASE("what is sent is received, switches included", "[schedule][property]") {
   for (auto const kind : kKinds)
-    for (auto const algorithm : kAlgorithms)
-      for (auto ranks = std::int64_t{1}; is_available(kind, algorithm) && ranks <= 17; ++ranks) {
-        auto execution = Execution<float>{schedule_of(kind, algorithm, ranks, ranks / 3), Reduction::kSum,
+    for (auto ranks = std::int64_t{1}; ranks <= 17; ++ranks)
+      for_every_schedule(kind, ranks, [&](Schedule const& schedule) {
+        auto execution = Execution<float>{schedule, Reduction::kSum,
                                           RankBuffers<float>(static_cast<std::size_t>(ranks), std::vector<float>(37))};
         execution.run();
         auto balance = std::int64_t{0};
-        for (auto rank = std::int64_t{0}; rank < ranks; ++rank)
-          balance += execution.sent_elements(rank) - execution.received_elements(rank);
+        for (auto each = std::int64_t{0}; each < ranks + schedule.agents; ++each)
+          balance += execution.sent_elements(each) - execution.received_elements(each);
         CHECK(balance == 0);
-      }
+      });
 }
 
 TEST_CASE("a ring sends 2(p - 1)/p of the buffer to all_reduce and (p - 1)/p to gather or scatter",

@@ -25,6 +25,10 @@ Layout one_a_node(std::int64_t nodes, std::int64_t groups) {
   return {nodes, {{nodes, 1}}, 0, 1, 0, 1, groups};
 }
 
+Question question(CollectiveKind kind, Bytes size, std::optional<Algorithm> forced = {}) {
+  return {kind, size, program::Reduction::kSum, DataType::kBf16, {forced, {}}};
+}
+
 /// A folded collective with the machine that it was folded on.
 struct Folding {
   hardware::Cluster cluster;
@@ -33,7 +37,9 @@ struct Folding {
 
   Folding(hardware::Cluster machine, CollectiveKind kind, Bytes size, Layout const& layout,
           std::optional<Algorithm> forced = {})
-      : cluster{std::move(machine)}, topology{cluster}, folded{fold(kind, size, layout, cluster, topology, forced)} {}
+      : cluster{std::move(machine)},
+        topology{cluster},
+        folded{fold(question(kind, size, forced), layout, cluster, topology)} {}
 
   [[nodiscard]] Duration time() const { return time_alone(folded, topology); }
   [[nodiscard]] Bytes load(std::string const& name, std::size_t phase = 0) const {
@@ -66,7 +72,7 @@ TEST_CASE("a ring all_reduce takes 2(p - 1) alpha + 2(p - 1)/p N/B", "[folded][r
 TEST_CASE("the naive all_reduce moves 2(p - 1) buffers through the root's link", "[folded][direct]") {
   auto const time = [](std::int64_t ranks) {
     return Folding{tests::flat_cluster(ranks, 1_GBps, 0_us), CollectiveKind::kAllReduce, 1_MB, one_a_node(ranks, 1),
-                   Algorithm::kDirect}
+                   Algorithm::kNaive}
         .time();
   };
   CHECK(time(8) == 14_ms);       // 14 N/B
@@ -74,14 +80,14 @@ TEST_CASE("the naive all_reduce moves 2(p - 1) buffers through the root's link",
 }
 
 TEST_CASE("one DGX H100 reaches about 365 GB/s of bus bandwidth with a ring", "[folded][ring]") {
-  // 0.81 * 450 = 364.5 GB/s, less 56 us of 82.5 ms (collective-cost.md sections 3 and 6: 367 measured).
+  // 0.81 * 450 = 364.5 GB/s, less 56 us of 82.5 ms (367 was measured).
   auto const folding =
       Folding{tests::h100_like(1), CollectiveKind::kAllReduce, 16_GiB, full_nodes(1, 8), Algorithm::kRing};
   CHECK(folding.bus_bandwidth(16_GiB, 8) == Approx(364.25e9).epsilon(0.001));
 }
 
 TEST_CASE("a ring over two DGX H100 is limited by its NICs, at about 390 GB/s", "[folded][ring]") {
-  // 8 * 50 * 0.98 = 392 GB/s (393 measured, collective-cost.md section 6).
+  // 8 * 50 * 0.98 = 392 GB/s (393 was measured).
   auto const folding =
       Folding{tests::h100_like(2), CollectiveKind::kAllReduce, 16_GiB, full_nodes(2, 8), Algorithm::kRing};
   CHECK(folding.bus_bandwidth(16_GiB, 16) == Approx(391.4e9).epsilon(0.001));
@@ -89,8 +95,8 @@ TEST_CASE("a ring over two DGX H100 is limited by its NICs, at about 390 GB/s", 
 
 TEST_CASE("in a ring over nodes one of p lanes leaves at each GPU", "[folded][ring]") {
   auto cluster = tests::h100_like(2);
-  cluster.node.intra_cost.efficiency.value = 1;
-  cluster.fabric.cost.efficiency.value = 1;
+  cluster.node.link.ring_efficiency.value = 1;
+  cluster.fabric.transport.efficiency.value = 1;
   // W = 2 * 16 MB * 15 / 16 = 30 MB. Ports carry 7/8 of it, NICs 1/8.
   auto const folding = Folding{cluster, CollectiveKind::kAllReduce, 16_MB, full_nodes(2, 8), Algorithm::kRing};
   CHECK(folding.load("gpu0.nvlink.out") == Bytes{26'250'000});
@@ -103,10 +109,10 @@ TEST_CASE("in a ring over nodes one of p lanes leaves at each GPU", "[folded][ri
 
 TEST_CASE("latency counts network steps and steps inside nodes", "[folded][ring]") {
   auto cluster = tests::ideal_cluster(4, 8, hardware::IntraNode::kNvSwitch);
-  cluster.node.intra_cost.step_latency.value = 1_us;
-  cluster.fabric.cost.step_latency.value = 10_us;
+  tests::set_inside_step(cluster, 1_us);
+  cluster.fabric.transport.step_latency.value = 10_us;
   cluster.fabric.levels = {{"leaf", 4, {1.0}, {100_ns}}};
-  cluster.collectives.launch.value = 5_us;
+  cluster.library.kernel_start.value = 5_us;
   // 31 steps a pass, 3 of them between nodes: 28 * 1 + 3 * 10.1 = 58.3 us; all_reduce passes twice.
   auto const latency = [&](CollectiveKind kind) {
     return Folding{cluster, kind, 1_MB, full_nodes(4, 8), Algorithm::kRing}.folded.phases[0].latency;
@@ -125,8 +131,8 @@ TEST_CASE("a pass of a ring goes up to the spine once for each leaf", "[folded][
 
 TEST_CASE("a tree climbs the chain of a node and then log2 of the nodes, and comes down again", "[folded][tree]") {
   auto cluster = tests::ideal_cluster(4, 8, hardware::IntraNode::kNvSwitch);
-  cluster.node.intra_cost.step_latency.value = 1_us;
-  cluster.fabric.cost.step_latency.value = 10_us;
+  tests::set_inside_step(cluster, 1_us);
+  cluster.fabric.transport.step_latency.value = 10_us;
   // 2 (7 * 1 + 2 * 10) us.
   auto const folding = Folding{cluster, CollectiveKind::kAllReduce, 1_MB, full_nodes(4, 8), Algorithm::kTree};
   CHECK(folding.folded.phases[0].latency == 54_us);
@@ -145,7 +151,7 @@ TEST_CASE("small messages over many nodes take the tree, large ones the ring", "
 
 TEST_CASE("efficiency makes loads larger and leaves rates as they are", "[folded]") {
   auto cluster = tests::crossbar_node(2, 100_GBps, 0_us);
-  cluster.node.intra_cost.efficiency.value = 0.8;
+  cluster.node.link.ring_efficiency.value = 0.8;
   auto const folding = Folding{cluster, CollectiveKind::kAllGather, 16_MB, full_nodes(1, 2)};
   CHECK(folding.load("gpu0.nvlink.out") == 10_MB);  // 8 MB / 0.8
   CHECK(folding.time() == 100_us);
@@ -153,7 +159,7 @@ TEST_CASE("efficiency makes loads larger and leaves rates as they are", "[folded
 
 TEST_CASE("replicas with one rank a node each have their own NIC, or share one", "[folded]") {
   auto cluster = tests::h100_like(4);
-  cluster.fabric.cost.efficiency.value = 1;
+  cluster.fabric.transport.efficiency.value = 1;
   // W = 2 * 4 MB * 3 / 4 = 6 MB over one NIC.
   CHECK(Folding{cluster, CollectiveKind::kAllReduce, 4_MB, one_a_node(4, 8), Algorithm::kRing}.load("nic0.out") ==
         6_MB);
@@ -172,7 +178,7 @@ TEST_CASE("a group loads the links of the GPUs that it has", "[folded]") {
 
 TEST_CASE("the node with the fewest ranks has the busiest NICs", "[folded]") {
   auto cluster = tests::h100_like(3);
-  cluster.fabric.cost.efficiency.value = 1;
+  cluster.fabric.transport.efficiency.value = 1;
   // 20 ranks; W = 20 MB * 19 / 20 = 19 MB crosses every node, over 8 NICs or over 4.
   auto const uneven = Layout{20, {{2, 8}, {1, 4}}, 0, 1, 0, 1, 1};
   auto const folding = Folding{cluster, CollectiveKind::kAllGather, 20_MB, uneven};
@@ -190,7 +196,7 @@ TEST_CASE("staged rings write and read every byte in host memory", "[folded]") {
 
 TEST_CASE("a ring crosses each leaf boundary once in each lane", "[folded]") {
   auto cluster = tests::h100_like(4);
-  cluster.fabric.cost.efficiency.value = 1;
+  cluster.fabric.transport.efficiency.value = 1;
   cluster.fabric.levels[0].nodes = 2;
   cluster.fabric.levels[0].oversubscription.value = 4;
   // W = 32 MB * 31 / 32 = 31 MB. Rail-optimised: an eighth of it through each leaf.
@@ -205,7 +211,7 @@ TEST_CASE("a ring crosses each leaf boundary once in each lane", "[folded]") {
 
 TEST_CASE("all_to_all pushes what is meant for other leaves through the uplinks", "[folded]") {
   auto cluster = tests::h100_like(4);
-  cluster.fabric.cost.efficiency.value = 1;
+  cluster.fabric.transport.efficiency.value = 1;
   cluster.fabric.levels[0].nodes = 2;
   cluster.fabric.is_rail_optimised = false;
   // 16 ranks under a leaf send half of their 32 MB to the other leaf.
@@ -216,7 +222,7 @@ TEST_CASE("all_to_all pushes what is meant for other leaves through the uplinks"
 
 TEST_CASE("on rails all_to_all crosses the spine even under one leaf", "[folded]") {
   auto cluster = tests::h100_like(2);
-  cluster.fabric.cost.efficiency.value = 1;
+  cluster.fabric.transport.efficiency.value = 1;
   // Each of 2 GPUs on a rail sends 1 MB to each of 8 ranks of the other node, 7 of them on other rails.
   CHECK(Folding{cluster, CollectiveKind::kAllToAll, 16_MB, full_nodes(2, 8)}.load("leaf.up") == 14_MB);
 }
@@ -231,9 +237,9 @@ TEST_CASE("bytes on the wire count what leaves ranks, inside nodes and between t
   // 15 edges of a tree carry 16 MB up and down, one of them between nodes.
   CHECK(wire(CollectiveKind::kAllReduce, Algorithm::kTree) == std::pair{448_MB, 32_MB});
   // 1 MB from each rank to 7 inside and 8 outside.
-  CHECK(wire(CollectiveKind::kAllToAll, Algorithm::kDirect) == std::pair{112_MB, 128_MB});
+  CHECK(wire(CollectiveKind::kAllToAll, Algorithm::kPairwise) == std::pair{112_MB, 128_MB});
   // The root sends 1 MB to each.
-  CHECK(wire(CollectiveKind::kScatter, Algorithm::kDirect) == std::pair{7_MB, 8_MB});
+  CHECK(wire(CollectiveKind::kScatter, Algorithm::kPairwise) == std::pair{7_MB, 8_MB});
 }
 
 TEST_CASE("one rank, or no bytes, costs nothing", "[folded]") {
@@ -275,6 +281,6 @@ TEST_CASE("a message to itself costs nothing", "[folded]") {
 TEST_CASE("an algorithm that cannot do the collective is refused", "[folded]") {
   auto const cluster = tests::h100_like(1);
   CHECK_THROWS_AS(
-      fold(CollectiveKind::kAllGather, 1_MB, full_nodes(1, 8), cluster, Topology{cluster}, Algorithm::kTree),
+      fold(question(CollectiveKind::kAllGather, 1_MB, Algorithm::kTree), full_nodes(1, 8), cluster, Topology{cluster}),
       InputError);
 }
