@@ -14,11 +14,12 @@ bool is_forced_out(Forced const& forced, Algorithm algorithm, Protocol protocol)
   return (forced.algorithm && *forced.algorithm != algorithm) || (forced.protocol && *forced.protocol != protocol);
 }
 
-/// What libraries without a tuner take, and NCCL for what it builds from sends and receives. The others have to be
-/// asked for.
-bool is_usual(Algorithm algorithm) {
-  return algorithm == Algorithm::kRing || algorithm == Algorithm::kTree || algorithm == Algorithm::kBinomial ||
-         algorithm == Algorithm::kPairwise;
+/// What libraries without a tuner take, and NCCL for what it builds from sends and receives: pairwise messages for all
+/// that has no ring. The others have to be asked for.
+bool is_usual(program::CollectiveKind kind, Algorithm algorithm) {
+  using enum program::CollectiveKind;
+  if (kind == kAllToAll || kind == kGather || kind == kScatter) return algorithm == Algorithm::kPairwise;
+  return algorithm == Algorithm::kRing || algorithm == Algorithm::kTree || algorithm == Algorithm::kBinomial;
 }
 
 /// Forced is what the table has switched off: says why, and what is left.
@@ -77,8 +78,8 @@ std::vector<Candidate> Chooser::tuned_candidates(Question const& question) const
 std::vector<Candidate> Chooser::usual_candidates(Question const& question) const {
   auto found = std::vector<Candidate>{};
   for (auto const& entry : all_algorithms()) {
-    auto const is_wanted =
-        question.forced.algorithm ? *question.forced.algorithm == entry.algorithm : is_usual(entry.algorithm);
+    auto const is_wanted = question.forced.algorithm ? *question.forced.algorithm == entry.algorithm
+                                                     : is_usual(question.kind, entry.algorithm);
     if (is_wanted && entry.does(question.kind))
       found.push_back({entry.algorithm, question.forced.protocol.value_or(Protocol::kSimple), graph_.channels});
   }
