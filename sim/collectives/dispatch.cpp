@@ -26,10 +26,10 @@ bool is_gather_or_scatter(Kind kind) {
 constexpr auto kAlgorithms = std::to_array<AlgorithmEntry>({
     {Algorithm::kRing,
      [](Kind kind) { return is_all_reduce(kind) || is_broadcast_or_reduce(kind) || is_gather_like(kind); },
-     ring_schedule, ring_timing, fold_ring},
+     ring_schedule, ring_timing, fold_ring, Traffic::kNeighbours, true},
     {Algorithm::kTree, is_all_reduce,
      [](Kind, std::int64_t ranks, std::int64_t, std::int64_t per_node) { return tree_schedule(ranks, per_node); },
-     tree_timing, fold_tree},
+     tree_timing, fold_tree, Traffic::kNeighbours, true},
     {Algorithm::kNvls, [](Kind kind) { return is_all_reduce(kind) || is_gather_like(kind); },
      [](Kind kind, std::int64_t ranks, std::int64_t, std::int64_t) { return nvls_schedule(kind, ranks); }, nvls_timing,
      fold_nvls, Traffic::kMulticast},

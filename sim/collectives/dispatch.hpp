@@ -15,6 +15,7 @@ struct AlgorithmEntry {
   Timing (*timing)(FoldRequest const& request) = nullptr;
   Folded (*fold)(FoldRequest const& request) = nullptr;
   Traffic traffic = Traffic::kNeighbours;  ///< what its messages are to the links
+  bool takes_ring_links = false;           ///< between neighbours of a node (Topology::ring_link)
 };
 
 [[nodiscard]] std::span<AlgorithmEntry const> all_algorithms();

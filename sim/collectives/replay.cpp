@@ -61,6 +61,9 @@ Replay replay_of(FoldRequest const& request) {
   if (auto const steps = replay.schedule.steps; step_count(timing.steps) != steps)
     replay.latency = spread(timing.total() - timing.launch, steps);
   replay.efficiency = efficiency_of(request, algorithm.traffic);
+  replay.takes_ring_links = algorithm.takes_ring_links;
+  if (auto const held = request.placement.ranks_per_node; replay.takes_ring_links && held > 1)
+    replay.efficiency.inside *= request.placement.ring_share(held);
   replay.chunk_bytes = static_cast<double>(request.size.count()) / static_cast<double>(replay.schedule.chunks);
   replay.memory_bytes_per_wire_byte = request.cluster.library.memory_bytes_per_wire_byte.value;
   replay.least_per_byte = least_per_byte(request, replay);

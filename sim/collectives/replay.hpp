@@ -23,6 +23,7 @@ struct Replay {
   Duration launch;               ///< before anyone enters the first step
   std::vector<StepRun> latency;  ///< of the steps, as many as the schedule has
   Efficiency efficiency;
+  bool takes_ring_links = false;          ///< between neighbours of a node, all links of a GPU (Topology::ring_link)
   double chunk_bytes = 0;                 ///< payload of one chunk
   double memory_bytes_per_wire_byte = 0;  ///< what a sender's device memory moves for each of them
   double least_per_byte = 0;  ///< picoseconds for each byte that a participant sends in a step, whatever the links

@@ -22,19 +22,21 @@ std::uint32_t FluidNetwork::add_resource(BytesPerSecond rate) {
 std::uint32_t FluidNetwork::start(Time now, Time begins, std::span<Use const> uses, Duration least) {
   auto const index = new_activity();
   auto& activity = activities_[index];
-  auto work = 0.0;     // bytes on the tightest resource
-  auto slowest = 0.0;  // seconds there
+  struct {
+    double bytes = 0;
+    double capacity = 1;
+  } tightest;  // of its resources
   for (auto const& use : uses) {
-    if (auto const seconds = use.bytes / resources_[use.resource].capacity; seconds > slowest) {
-      slowest = seconds;
-      work = use.bytes;
-    }
+    auto const capacity = resources_[use.resource].capacity;
+    if (use.bytes * tightest.capacity <= tightest.bytes * capacity) continue;
+    tightest = {use.bytes, capacity};
   }
+  auto work = tightest.bytes;
   auto const least_seconds = to_seconds(least).count();
   if (work <= 0) work = least_seconds;  // its own speed then is 1: "bytes" are seconds
   TWINSTEP_CHECK(work > 0, "an activity has something to do");
   activity.remaining = work;
-  activity.limit = work / std::max(slowest, least_seconds);
+  activity.limit = work / std::max(tightest.bytes / tightest.capacity, least_seconds);
   activity.rate = activity.limit;
   activity.since = std::max(now, begins);
   activity.is_active = true;
@@ -46,7 +48,7 @@ std::uint32_t FluidNetwork::start(Time now, Time begins, std::span<Use const> us
   for (auto const& use : uses) {
     if (use.bytes <= 0) continue;
     auto& link = links_[activity.first_link + activity.link_count++];
-    link = {use.bytes / work, use.resource, index};
+    link = {use.bytes == work ? 1 : use.bytes / work, use.resource, index};
     attach(link);
     auto& resource = resources_[use.resource];
     resource.carried += use.bytes;

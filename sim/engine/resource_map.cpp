@@ -6,7 +6,27 @@ namespace twinstep::engine {
 
 using program::CellId;
 
-ResourceMap::ResourceMap(program::Projection const& cells, Machine const& machine, FlowClock& clock) {
+ResourceMap::ResourceMap(program::Projection const& cells, Machine const& machine, Fidelity fidelity,
+                         FlowClock& clock) {
+  if (fidelity == Fidelity::kExact)
+    map_ranks(cells, machine, clock);
+  else
+    map_views(cells, machine, clock);
+}
+
+void ResourceMap::map_ranks(program::Projection const& cells, Machine const& machine, FlowClock& clock) {
+  auto const& topology = machine.topology();
+  auto const gpus = static_cast<std::size_t>(topology.gpus_per_node());
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    auto const rank = cells.representative(CellId{c}).index();
+    places_.push_back({static_cast<std::uint32_t>(rank / gpus), static_cast<std::uint32_t>(rank % gpus)});
+  }
+  auto const nodes = std::int64_t{places_.back().node} + 1;
+  auto const has_rails = machine.cluster().fabric.is_rail_optimised && topology.nics() > 1;
+  routes_.emplace(topology, nodes, has_rails, clock);
+}
+
+void ResourceMap::map_views(program::Projection const& cells, Machine const& machine, FlowClock& clock) {
   auto const& topology = machine.topology();
   auto const resources = topology.resources();
   auto const node_count = machine.cluster().nodes;
@@ -38,6 +58,7 @@ ResourceMap::ResourceMap(program::Projection const& cells, Machine const& machin
 }
 
 std::uint32_t ResourceMap::find(ResourceId resource, CellId cell) const {
+  if (routes_) return routes_->at(resource, place(cell));
   if (resource == hbm_) return memory_[cell.index()];
   return resource_[view_of_cell_[cell.index()] * per_view_ + resource.index()];
 }

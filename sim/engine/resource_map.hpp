@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "sim/collectives/folded.hpp"
+#include "sim/engine/exact/route_table.hpp"
+#include "sim/engine/fidelity.hpp"
 #include "sim/engine/flow_clock.hpp"
 #include "sim/engine/machine.hpp"
 #include "sim/program/projection.hpp"
@@ -15,22 +18,35 @@ namespace twinstep::engine {
 ///
 /// The topology shows one node for all. Cells whose representatives sit on different nodes have links of their own;
 /// what stands above several nodes (a leaf's uplink) they share if their nodes do; device memory belongs to a cell
-/// alone.
+/// alone. Exact, every cell is a rank and uses the instances that serve it.
 class ResourceMap {
  public:
-  ResourceMap(program::Projection const& cells, Machine const& machine, FlowClock& clock);
+  ResourceMap(program::Projection const& cells, Machine const& machine, Fidelity fidelity, FlowClock& clock);
 
   /// The device memory of `cell`.
-  [[nodiscard]] std::uint32_t memory(program::CellId cell) const { return memory_[cell.index()]; }
+  [[nodiscard]] std::uint32_t memory(program::CellId cell) const {
+    return routes_ ? routes_->memory(place(cell)) : memory_[cell.index()];
+  }
+  /// The GPU of the topology whose links `cell` uses: the first one's, or exact its own.
+  [[nodiscard]] std::int64_t gpu_shown(program::CellId cell) const {
+    return routes_ ? std::int64_t{place(cell).gpu} : 0;
+  }
+  /// Where `cell` sits, and the routes from there. Exact only.
+  [[nodiscard]] Place place(program::CellId cell) const { return places_[cell.index()]; }
+  [[nodiscard]] RouteTable const& routes() const { return *routes_; }
   /// Adds what `loads` put on the resources of `cell` to `uses`; a resource that is already there is not added twice.
   void add_uses(std::span<collectives::Load const> loads, program::CellId cell, std::vector<Use>& uses) const;
   void add_use(ResourceId resource, Bytes bytes, program::CellId cell, std::vector<Use>& uses) const;
 
   /// The topology's resource behind a resource of the network.
-  [[nodiscard]] ResourceId origin(std::uint32_t resource) const { return origin_[resource]; }
-  [[nodiscard]] std::size_t size() const { return origin_.size(); }
+  [[nodiscard]] ResourceId origin(std::uint32_t resource) const {
+    return routes_ ? routes_->origin(resource) : origin_[resource];
+  }
+  [[nodiscard]] std::size_t size() const { return routes_ ? routes_->size() : origin_.size(); }
 
  private:
+  void map_ranks(program::Projection const& cells, Machine const& machine, FlowClock& clock);
+  void map_views(program::Projection const& cells, Machine const& machine, FlowClock& clock);
   [[nodiscard]] std::uint32_t find(ResourceId resource, program::CellId cell) const;
 
   std::size_t per_view_ = 0;  // resources of the topology
@@ -39,6 +55,9 @@ class ResourceMap {
   std::vector<std::uint32_t> resource_;      // by view, then by topology resource
   std::vector<std::uint32_t> memory_;        // by cell
   std::vector<ResourceId> origin_;
+
+  std::vector<Place> places_;  // by cell
+  std::optional<RouteTable> routes_;
 };
 
 }  // namespace twinstep::engine

@@ -9,12 +9,13 @@ namespace twinstep::engine {
 
 using namespace program;
 
-Step::Step(StepProgram const& program, Machine const& machine)
+Step::Step(StepProgram const& program, Machine const& machine, Fidelity fidelity)
     : program_{program},
       machine_{machine},
-      cells_{program},
-      resources_{cells_, machine, clock_},
-      transfers_{program, cells_, machine} {
+      cells_{program, fidelity == Fidelity::kExact ? Merging::kNone : Merging::kAlike},
+      resources_{cells_, machine, fidelity, clock_},
+      transfers_{program, cells_, machine, fidelity},
+      replays_(transfers_.size()) {
   for (std::size_t c = 0; c < cells_.size(); ++c) add_cell(CellId{c});
 }
 
@@ -174,7 +175,8 @@ void Step::begin_copy(std::uint32_t index, Copy const& copy) {
                    "the cluster has no NVMe resource");
     auto const to_device = copy.direction == CopyDirection::kHostToDevice;
     resources_.add_use(topology.hbm(), bytes, cell_id, uses_);
-    for (auto const link : to_device ? topology.host_to_device() : topology.device_to_host())
+    auto const gpu = resources_.gpu_shown(cell_id);
+    for (auto const link : to_device ? topology.host_to_device(gpu) : topology.device_to_host(gpu))
       resources_.add_use(link, bytes, cell_id, uses_);
   }
   begin_operation_flow(index, clock_.now() + start, Duration{});
@@ -195,7 +197,13 @@ void Step::finish(Event const& completion) {
     case EventKind::kStreamWakes: mark(states_[streams_[completion.subject].cell]); break;
     case EventKind::kLatencyOver: begin_phase_flow(completion.subject); break;
     case EventKind::kPhaseEnds: end_phase(completion.subject); break;
-    default: TWINSTEP_UNREACHABLE("a step has no messages");
+    case EventKind::kMessageMayFlow:
+      replays_[completion.subject]->let_flow(clock_, completion.detail);
+      return end_replay_if_done(completion.subject);
+    case EventKind::kMessageEnds:
+      replays_[completion.subject]->end_message(clock_, completion.detail);
+      return end_replay_if_done(completion.subject);
+    case EventKind::kFlowEnds: TWINSTEP_UNREACHABLE("the clock tells whose flow has ended");
   }
 }
 

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "sim/engine/exact/message_replay.hpp"
+#include "sim/engine/fidelity.hpp"
 #include "sim/engine/flow_clock.hpp"
 #include "sim/engine/machine.hpp"
 #include "sim/engine/memory_ledger.hpp"
@@ -19,7 +22,7 @@ namespace twinstep::engine {
 /// The state of one step while it runs. `run` in virtual_executor.cpp drives it.
 class Step {
  public:
-  Step(program::StepProgram const& program, Machine const& machine);
+  Step(program::StepProgram const& program, Machine const& machine, Fidelity fidelity);
 
   /// Lets every host issue what it can, and starts every operation whose stream is free and whose waits are over.
   void start_ready_operations();
@@ -75,6 +78,8 @@ class Step {
   void begin_phase(std::uint32_t transfer);
   void begin_phase_flow(std::uint32_t transfer);
   void end_phase(std::uint32_t transfer);
+  void begin_replay(std::uint32_t transfer);
+  void end_replay_if_done(std::uint32_t transfer);
   void end_transfer(std::uint32_t transfer);
   [[nodiscard]] std::uint32_t stream_of(program::Participant const& participant) const;
   [[nodiscard]] std::span<std::uint32_t const> transfers_of(program::Participant const& participant) const;
@@ -91,12 +96,13 @@ class Step {
   FlowClock clock_;
   ResourceMap resources_;
   Transfers transfers_;
-  std::vector<CellState> states_;      // by cell
-  std::vector<StreamState> streams_;   // of all cells
-  std::vector<MemoryLedger> ledgers_;  // by cell
-  std::vector<timeline::Span> spans_;  // by cell, then by operation; end is kNever until it has ended
-  std::vector<std::uint32_t> dirty_;   // cells
-  std::vector<Use> uses_;              // scratch
+  std::vector<CellState> states_;                        // by cell
+  std::vector<StreamState> streams_;                     // of all cells
+  std::vector<MemoryLedger> ledgers_;                    // by cell
+  std::vector<timeline::Span> spans_;                    // by cell, then by operation; end is kNever until it has ended
+  std::vector<std::uint32_t> dirty_;                     // cells
+  std::vector<std::unique_ptr<MessageReplay>> replays_;  // by transfer; exact only, while it runs
+  std::vector<Use> uses_;                                // scratch
   timeline::WireBytes wire_;
   std::size_t unfinished_ = 0;
 };

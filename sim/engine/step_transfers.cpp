@@ -32,7 +32,10 @@ void Step::start_if_complete(std::uint32_t index) {
   auto const& folded = transfers_.folded(transfer);
   wire_.intra += folded.intra * transfer.groups;
   wire_.inter += folded.inter * transfer.groups;
-  begin_phase(index);
+  if (transfers_.replay(transfer) != nullptr)
+    begin_replay(index);
+  else
+    begin_phase(index);
 }
 
 void Step::begin_phase(std::uint32_t index) {
@@ -60,6 +63,21 @@ void Step::end_phase(std::uint32_t index) {
     begin_phase(index);
   else
     end_transfer(index);
+}
+
+void Step::begin_replay(std::uint32_t index) {
+  auto const& transfer = transfers_.at(index);
+  auto places = std::vector<Place>{};
+  for (auto const cell : transfer.meeting.expected) places.push_back(resources_.place(cell));
+  replays_[index] =
+      std::make_unique<MessageReplay>(*transfers_.replay(transfer), std::move(places), resources_.routes(), index);
+  replays_[index]->start(clock_);
+}
+
+void Step::end_replay_if_done(std::uint32_t index) {
+  if (!replays_[index]->has_ended()) return;
+  replays_[index].reset();
+  end_transfer(index);
 }
 
 void Step::end_transfer(std::uint32_t index) {

@@ -15,8 +15,8 @@ namespace {
 /// Folds communications, each distinct one once.
 class Folder {
  public:
-  Folder(StepProgram const& program, Projection const& cells, Machine const& machine)
-      : program_{program}, cells_{cells}, machine_{machine} {}
+  Folder(StepProgram const& program, Projection const& cells, Machine const& machine, Fidelity fidelity)
+      : program_{program}, cells_{cells}, machine_{machine}, is_exact_{fidelity == Fidelity::kExact} {}
 
   /// The index of the meeting's cost in `folded`.
   std::uint32_t fold(Meeting const& meeting) {
@@ -29,6 +29,7 @@ class Folder {
   }
 
   std::vector<collectives::Folded> folded;
+  std::vector<collectives::Replay> replays;  // exact only
 
  private:
   std::uint32_t fold(Collective const& part, Bytes size, CommunicatorId communicator, RankId rank) {
@@ -39,23 +40,50 @@ class Folder {
       auto const layout = collectives::layout_of(program_.mesh, axes, rank, machine_.topology().gpus_per_node());
       auto const question = collectives::Question{part.kind, size, part.reduction, part.type, {}};
       folded.push_back(collectives::fold(question, layout, machine_.cluster(), machine_.topology()));
+      if (is_exact_) replays.push_back(replay(question, layout, folded.back()));
     }
     return entry->second;
   }
   std::uint32_t fold_message(Bytes size, RankId from, RankId to) {
     auto const [entry, is_new] = messages_.try_emplace({size, from, to}, next());
-    if (is_new) folded.push_back(collectives::fold_message(size, from, to, machine_.cluster(), machine_.topology()));
+    if (is_new) {
+      folded.push_back(collectives::fold_message(size, from, to, machine_.cluster(), machine_.topology()));
+      if (is_exact_)
+        replays.push_back(folded.back().phases.empty() ? collectives::Replay{}
+                                                       : collectives::replay_of_message(
+                                                             size, from, to, machine_.cluster(), machine_.topology()));
+    }
     return entry->second;
+  }
+  /// The same collective, by the algorithm and protocol that were chosen, message by message.
+  [[nodiscard]] collectives::Replay replay(collectives::Question const& question, collectives::Layout const& layout,
+                                           collectives::Folded const& chosen) const {
+    if (chosen.phases.empty()) return {};
+    auto const placement = collectives::Placement{layout, machine_.cluster(), machine_.topology()};
+    auto request =
+        collectives::FoldRequest{question.kind, question.size, placement, machine_.cluster(), machine_.topology()};
+    request.algorithm = chosen.algorithm;
+    request.protocol = chosen.protocol;
+    request.channels = chosen.channels;
+    return collectives::replay_of(request);
   }
   [[nodiscard]] std::uint32_t next() const { return static_cast<std::uint32_t>(folded.size()); }
 
   StepProgram const& program_;
   Projection const& cells_;
   Machine const& machine_;
+  bool is_exact_;
   using CollectiveKey = std::tuple<CollectiveKind, Reduction, DataType, Bytes, CommunicatorId, RankId>;
   std::map<CollectiveKey, std::uint32_t> collectives_;
   std::map<std::tuple<Bytes, RankId, RankId>, std::uint32_t> messages_;
 };
+
+/// Leaves of a communication nothing but the time that it takes alone.
+void close(collectives::Folded& communication, topology::Topology const& topology) {
+  if (communication.phases.empty()) return;
+  auto const time = collectives::time_alone(communication, topology);
+  communication.phases = {{time, {}, {}}};
+}
 
 /// How many groups of ranks (or pairs of ranks) do what one of them does here.
 std::int64_t real_groups(Meeting const& meeting, StepProgram const& program, Projection const& cells) {
@@ -67,10 +95,10 @@ std::int64_t real_groups(Meeting const& meeting, StepProgram const& program, Pro
 
 }  // namespace
 
-Transfers::Transfers(StepProgram const& program, Projection const& cells, Machine const& machine) {
+Transfers::Transfers(StepProgram const& program, Projection const& cells, Machine const& machine, Fidelity fidelity) {
   for (std::size_t c = 0; c < cells.size(); ++c)
     transfer_of_part_.emplace_back(program.roles[cells.role(CellId{c}).index()].parts.size());
-  auto folder = Folder{program, cells, machine};
+  auto folder = Folder{program, cells, machine, fidelity};
   auto meetings = find_meetings(list_communications(program, cells), cells);
   transfers_.reserve(meetings.size());
   for (auto& meeting : meetings) {
@@ -85,6 +113,9 @@ Transfers::Transfers(StepProgram const& program, Projection const& cells, Machin
     transfers_.back().meeting = std::move(meeting);
   }
   folded_ = std::move(folder.folded);
+  replays_ = std::move(folder.replays);
+  if (fidelity == Fidelity::kClosed)
+    for (auto& communication : folded_) close(communication, machine.topology());
   merge_alike_resources(folded_, machine.topology());
 }
 

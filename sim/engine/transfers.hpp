@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "sim/collectives/folded.hpp"
+#include "sim/collectives/replay.hpp"
+#include "sim/engine/fidelity.hpp"
 #include "sim/engine/machine.hpp"
 #include "sim/program/meetings.hpp"
 
@@ -29,7 +31,8 @@ struct Transfer {
 /// All communications of a program, matched and folded before the step runs. Cost: the communications of all cells.
 class Transfers {
  public:
-  Transfers(program::StepProgram const& program, program::Projection const& cells, Machine const& machine);
+  Transfers(program::StepProgram const& program, program::Projection const& cells, Machine const& machine,
+            Fidelity fidelity);
 
   [[nodiscard]] std::size_t size() const { return transfers_.size(); }
   [[nodiscard]] Transfer& at(std::uint32_t index) { return transfers_[index]; }
@@ -40,11 +43,17 @@ class Transfers {
     return std::span{transfer_of_part_[cell.index()]}.subspan(communication.parts.first, communication.parts.count);
   }
   [[nodiscard]] collectives::Folded const& folded(Transfer const& transfer) const { return folded_[transfer.folded]; }
+  /// What runs message by message; nothing unless exact, or where nothing is to be sent.
+  [[nodiscard]] collectives::Replay const* replay(Transfer const& transfer) const {
+    if (replays_.empty() || folded(transfer).phases.empty()) return nullptr;
+    return &replays_[transfer.folded];
+  }
 
  private:
   std::vector<Transfer> transfers_;
   std::vector<std::vector<std::uint32_t>> transfer_of_part_;  // by cell, then by part of its role
   std::vector<collectives::Folded> folded_;                   // each distinct cost once
+  std::vector<collectives::Replay> replays_;                  // of the same, exact only
 };
 
 }  // namespace twinstep::engine

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sim/engine/fidelity.hpp"
 #include "sim/engine/machine.hpp"
 #include "sim/program/step_program.hpp"
 #include "sim/timeline/timeline.hpp"
@@ -8,11 +9,13 @@ namespace twinstep::engine {
 
 /// Runs one training step in virtual time.
 ///
-/// Ranks that behave alike are simulated once, so the cost does not grow with the number of replicas. Requires a
+/// Ranks that behave alike are simulated once, so the cost does not grow with the number of replicas; exact, every rank
+/// and every message is simulated. Requires a
 /// well-formed program whose mesh has at most as many ranks as the machine has GPUs, and element types that the GPU can
 /// compute with. The same input gives the same timeline, bit for bit.
 ///
 /// @throws program::StuckProgram if ranks wait for each other for ever
-[[nodiscard]] timeline::Timeline run(program::StepProgram const& program, Machine const& machine);
+[[nodiscard]] timeline::Timeline run(program::StepProgram const& program, Machine const& machine,
+                                     Fidelity fidelity = Fidelity::kFolded);
 
 }  // namespace twinstep::engine

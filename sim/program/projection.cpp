@@ -59,7 +59,7 @@ void refine(std::vector<std::uint32_t>& class_of, Key const& key) {
 
 }  // namespace
 
-Projection::Projection(StepProgram const& program) : mesh_{program.mesh} {
+Projection::Projection(StepProgram const& program, Merging merging) : mesh_{program.mesh} {
   for (auto const& [axis, size] : mesh_.axes()) {
     auto const is_named = [axis = axis](AxisCoordinate const& at) { return at.axis == axis; };
     auto const matters =
@@ -75,7 +75,7 @@ Projection::Projection(StepProgram const& program) : mesh_{program.mesh} {
   for (std::size_t i = 0; i < differences.variations.size(); ++i)
     if (differences.variations[i]) split(program, program.variations[i]);
   for (auto const& [axis, size] : mesh_.axes())
-    if (differences.messages.contains(axis)) split_fully(axis);
+    if (merging == Merging::kNone || differences.messages.contains(axis)) split_fully(axis);
   make_cells(program);
   groups_.reserve(program.communicators.size());
   for (auto const& communicator : program.communicators) make_groups(program, communicator);

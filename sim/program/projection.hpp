@@ -11,6 +11,9 @@ namespace twinstep::program {
 
 using CellId = Id<struct CellTag>;  ///< a class of interchangeable ranks
 
+/// Whether ranks that are alike become one cell, or every rank its own.
+enum class Merging : std::uint8_t { kAlike, kNone };
+
 /// Which ranks of a program are alike, so that one can stand for all of them.
 ///
 /// Two ranks are alike when they play one role and carry the same sizes. Along each mesh axis, coordinates are put
@@ -27,8 +30,8 @@ class Projection {
  public:
   /// Requires roles that cover every rank once, and variation tables of the right length. Cost: linear in the
   /// program, plus cells times communicators, plus the lengths of the axes that tell ranks apart; the other axes,
-  /// along which ranks are replicas, cost nothing.
-  explicit Projection(StepProgram const& program);
+  /// along which ranks are replicas, cost nothing. Without merging: linear in the ranks.
+  explicit Projection(StepProgram const& program, Merging merging = Merging::kAlike);
 
   [[nodiscard]] std::size_t size() const { return cells_.size(); }
   [[nodiscard]] RankId representative(CellId cell) const { return at(cell).representative; }

@@ -32,12 +32,12 @@ void MessageReplay::let_flow(FlowClock& clock, std::uint32_t index) {
   auto const& message = messages_[index];
   if (message.bytes <= 0) return end_message(clock, index);
   auto const from = sender_of(index);
-  find_uses(from, message);
+  find_uses(from, index);
   auto least = Duration{};
   if (replay_->least_per_byte > 0)
     least = Duration{std::llround(replay_->least_per_byte * message.bytes * ranks_[from].sent)};
-  if (uses_.empty() && least == Duration{}) return end_message(clock, index);
-  clock.flow(clock.now(), uses_, least, EventKind::kMessageEnds, index_, index);
+  if (use_count_ == 0 && least == Duration{}) return end_message(clock, index);
+  clock.flow(clock.now(), std::span{uses_}.first(use_count_), least, EventKind::kMessageEnds, index_, index);
 }
 
 void MessageReplay::end_message(FlowClock& clock, std::uint32_t index) {
@@ -117,31 +117,45 @@ Duration MessageReplay::latency(std::int64_t step) const {
   return {};
 }
 
-void MessageReplay::find_uses(std::uint32_t from, Message const& message) {
-  auto const [inside, outside] = replay_->efficiency;
+/// The resources of a message's route, and of the memory that it is read from.
+void MessageReplay::find_uses(std::uint32_t from, std::uint32_t index) {
+  auto const& message = messages_[index];
   auto const a = place_of(from);
   auto const b = place_of(message.to);
-  uses_.clear();
+  use_count_ = 0;
   if (a.node != b.node) {
+    auto const bytes = message.bytes / replay_->efficiency.outside;
+    add_uses(routes_->out(a), a.node, bytes);
     auto const level = routes_->meeting_level(a, b);
-    add_uses(routes_->out(a.gpu, level), a.node, message.bytes / outside);
-    add_uses(routes_->in(b.gpu, level), b.node, message.bytes / outside);
+    for (std::size_t tier = 1; tier < level; ++tier) {
+      add_use(routes_->up(tier, a, b, index), bytes);
+      add_use(routes_->down(tier, a, b, index), bytes);
+    }
+    add_uses(routes_->in(b), b.node, bytes);
     bytes_outside_ += message.bytes;
   } else {
+    auto const bytes = message.bytes / replay_->efficiency.inside;
     if (is_agent(message.to))
-      add_uses(routes_->to_switch(a.gpu), a.node, message.bytes / inside);
+      add_uses(routes_->to_switch(a), a.node, bytes);
     else if (is_agent(from))
-      add_uses(routes_->from_switch(b.gpu), b.node, message.bytes / inside);
+      add_uses(routes_->from_switch(b), b.node, bytes);
+    else if (replay_->takes_ring_links)
+      add_uses(routes_->ring_link(a, b.gpu), a.node, bytes);
     else
-      add_uses(routes_->inside(a.gpu, b.gpu), a.node, message.bytes / inside);
+      add_uses(routes_->inside(a, b.gpu), a.node, bytes);
     bytes_inside_ += message.bytes;
   }
   if (auto const factor = replay_->memory_bytes_per_wire_byte; factor > 0 && !is_agent(from))
-    uses_.push_back({routes_->memory(a), message.bytes * factor});
+    add_use(routes_->memory(a), message.bytes * factor);
 }
 
 void MessageReplay::add_uses(std::span<Hop const> hops, std::uint32_t node, double bytes) {
-  for (auto const& hop : hops) uses_.push_back({hop.at(node), bytes * hop.times});
+  for (auto const& hop : hops) add_use(hop.at(node), bytes * hop.times);
+}
+
+void MessageReplay::add_use(std::uint32_t resource, double bytes) {
+  TWINSTEP_CHECK(use_count_ < uses_.size(), "a route has fewer links");
+  uses_[use_count_++] = {resource, bytes};
 }
 
 }  // namespace twinstep::engine

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sim/collectives/replay.hpp"
@@ -60,8 +62,9 @@ class MessageReplay {
     return places_[is_agent(participant) ? participant - static_cast<std::size_t>(replay_->schedule.ranks)
                                          : participant];
   }
-  void find_uses(std::uint32_t from, Message const& message);
+  void find_uses(std::uint32_t from, std::uint32_t message);
   void add_uses(std::span<Hop const> hops, std::uint32_t node, double bytes);
+  void add_use(std::uint32_t resource, double bytes);
 
   collectives::Replay const* replay_;
   std::vector<Place> places_;
@@ -74,7 +77,8 @@ class MessageReplay {
   std::int64_t message_count_ = 0;
   double bytes_inside_ = 0;
   double bytes_outside_ = 0;
-  std::vector<Use> uses_;  // scratch
+  std::array<Use, 48> uses_;  // scratch: of one message
+  std::size_t use_count_ = 0;
 };
 
 }  // namespace twinstep::engine

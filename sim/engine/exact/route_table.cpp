@@ -2,58 +2,78 @@
 
 #include <algorithm>
 
+#include "sim/base/check.hpp"
+
 namespace twinstep::engine {
+namespace {
+
+/// Whether flows of a tier are hashed onto its parallel uplinks.
+bool is_hashed(topology::Topology const& topology, ResourceId id) {
+  for (std::size_t level = 1; level < topology.levels(); ++level)
+    if (topology.up(level) == id || topology.down(level) == id) return topology.uplink(level, 0, 0, 0).has_value();
+  return false;
+}
+
+}  // namespace
 
 RouteTable::RouteTable(topology::Topology const& topology, std::int64_t nodes, bool is_rail_optimised, FlowClock& clock)
     : topology_{&topology},
       gpus_{static_cast<std::uint32_t>(topology.gpus_per_node())},
       rails_meet_above_leaf_{is_rail_optimised && topology.levels() > 1} {
-  for (std::size_t r = 0; r < topology.resources().size(); ++r) {
-    auto const& resource = topology.resource(ResourceId{r});
-    first_.push_back(static_cast<std::uint32_t>(origin_.size()));
-    auto const count = divide_up(nodes, resource.nodes_below) * resource.per_nodes;
-    for (auto i = std::int64_t{0}; i < count; ++i) {
-      clock.add_resource(resource.bandwidth);
-      origin_.emplace_back(r);
-    }
-  }
-  auto const gpus = topology.gpus_per_node();
-  for (auto gpu = std::int64_t{0}; gpu < gpus; ++gpu) {
-    for (auto peer = std::int64_t{0}; peer < gpus; ++peer)
-      within_.push_back(hops(topology.within_node(gpu, peer), gpu));
-    auto const neighbour = (gpu + 1) % gpus;
-    auto const away = topology.within_node(gpu, neighbour);
-    auto const back = topology.within_node(neighbour, gpu);
-    to_switch_.push_back(hops(away.first(std::min<std::size_t>(1, away.size())), gpu));
-    from_switch_.push_back(hops(back.last(std::min<std::size_t>(1, back.size())), gpu));
-    if (topology.nics() == 0) continue;
-    auto out = hops(topology.out_of_node(gpu), gpu);
-    auto in = hops(topology.into_node(gpu), gpu);
-    out_.push_back({out});
-    in_.push_back({in});
-    for (std::size_t level = 1; level < topology.levels(); ++level) {
-      out.push_back(hop(topology.up(level), gpu));
-      in.push_back(hop(topology.down(level), gpu));
-      out_.back().push_back(out);
-      in_.back().push_back(in);
+  for (std::size_t r = 0; r < topology.resources().size(); ++r) add_resource(ResourceId{r}, nodes, clock);
+  for (std::size_t condition = 0; condition <= topology.faulty_nodes().size(); ++condition)
+    routes_.push_back(find_routes(condition));
+}
+
+/// All instances, and where flows are hashed all parallel links of each.
+void RouteTable::add_resource(ResourceId id, std::int64_t nodes, FlowClock& clock) {
+  auto const& resource = topology_->resource(id);
+  first_.push_back(static_cast<std::uint32_t>(origin_.size()));
+  auto const links = is_hashed(*topology_, id) ? resource.links : 1;
+  auto const instances = divide_up(nodes, resource.nodes_below) * resource.per_nodes;
+  for (auto i = std::int64_t{0}; i < instances; ++i) {
+    auto const rate = topology_->bandwidth_of(id, i).count() / static_cast<double>(links);
+    for (auto link = std::int64_t{0}; link < links; ++link) {
+      clock.add_resource(BytesPerSecond{rate});
+      origin_.push_back(id);
     }
   }
 }
 
-Hop RouteTable::hop(ResourceId id, std::int64_t gpu) const {
-  auto const& resource = topology_->resource(id);
-  return {first_[id.index()] + static_cast<std::uint32_t>(topology_->instance(id, 0, gpu)),
-          static_cast<std::uint32_t>(resource.nodes_below), static_cast<std::uint32_t>(resource.per_nodes), 1};
+RouteTable::Routes RouteTable::find_routes(std::size_t condition) const {
+  auto const& topology = *topology_;
+  auto const gpus = topology.gpus_per_node();
+  auto found = Routes{};
+  for (auto gpu = std::int64_t{0}; gpu < gpus; ++gpu) {
+    for (auto peer = std::int64_t{0}; peer < gpus; ++peer) {
+      found.inside.push_back(hops(topology.under(topology.within_node(gpu, peer), condition), gpu));
+      found.ring_link.push_back(peer == gpu ? Hops{}
+                                            : hops(topology.under(topology.ring_link(gpu, peer), condition), gpu));
+    }
+    auto const neighbour = (gpu + 1) % gpus;
+    auto port = hops(topology.under(topology.within_node(gpu, neighbour), condition), gpu);
+    port.resize(std::min<std::size_t>(1, port.size()));
+    found.to_switch.push_back(std::move(port));
+    auto back = hops(topology.under(topology.within_node(neighbour, gpu), condition), gpu);
+    back.erase(back.begin(), back.end() - static_cast<std::ptrdiff_t>(std::min<std::size_t>(1, back.size())));
+    found.from_switch.push_back(std::move(back));
+    if (topology.nics() == 0) continue;
+    found.out.push_back(hops(topology.under(topology.out_of_node(gpu), condition), gpu));
+    found.in.push_back(hops(topology.under(topology.into_node(gpu), condition), gpu));
+  }
+  return found;
 }
 
 /// What a route crosses twice stands there once, with its weight.
 RouteTable::Hops RouteTable::hops(topology::Route route, std::int64_t gpu) const {
   auto out = Hops{};
   for (auto const id : route) {
-    auto const next = hop(id, gpu);
-    auto const known = std::ranges::find(out, next.first, &Hop::first);
+    auto const& resource = topology_->resource(id);
+    TWINSTEP_CHECK(resource.nodes_below == 1, "a route inside a node, or out of it, crosses what the node has");
+    auto const first = first_[id.index()] + static_cast<std::uint32_t>(topology_->instance(id, 0, gpu));
+    auto const known = std::ranges::find(out, first, &Hop::first);
     if (known == out.end())
-      out.push_back(next);
+      out.push_back({first, static_cast<std::uint32_t>(resource.per_nodes), 1});
     else
       known->times += 1;
   }
@@ -66,8 +86,13 @@ std::size_t RouteTable::meeting_level(Place a, Place b) const {
   return level;
 }
 
-std::uint32_t RouteTable::at(ResourceId resource, Place place) const {
-  return first_[resource.index()] + static_cast<std::uint32_t>(topology_->instance(resource, place.node, place.gpu));
+std::uint32_t RouteTable::uplink(ResourceId id, std::size_t level, Place side, Place from, Place to,
+                                 std::int64_t flow) const {
+  auto const nic = [&](Place place) { return place.node * topology_->nics() + topology_->nic_of(place.gpu); };
+  auto const link = topology_->uplink(level, nic(from), nic(to), flow);
+  if (!link) return at(id, side);
+  auto const instance = topology_->instance(id, side.node, side.gpu);
+  return first_[id.index()] + static_cast<std::uint32_t>(instance * topology_->resource(id).links + *link);
 }
 
 }  // namespace twinstep::engine

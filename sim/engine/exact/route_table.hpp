@@ -18,38 +18,51 @@ struct Place {
 
 /// One resource on a route, whatever the node: which of its instances a node uses, and how often.
 struct Hop {
-  std::uint32_t first = 0;        ///< the instance of the first nodes, as a resource of the network
-  std::uint32_t nodes_below = 1;  ///< that share it
-  std::uint32_t per_nodes = 1;    ///< from there to the instance of the next nodes
-  double times = 1;               ///< that the route crosses it
+  std::uint32_t first = 0;      ///< the instance of node 0, as a resource of the network
+  std::uint32_t per_nodes = 1;  ///< from a node's instance to the next node's
+  double times = 1;             ///< that the route crosses it
 
-  [[nodiscard]] std::uint32_t at(std::uint32_t node) const {
-    return first + (nodes_below == 1 ? node : node / nodes_below) * per_nodes;
-  }
+  [[nodiscard]] std::uint32_t at(std::uint32_t node) const { return first + node * per_nodes; }
 };
 
 /// The instances of a topology's resources as resources of a network, and the routes over them. Holds `nodes` nodes
-/// from node 0 on and what stands above them. Size O(resources × nodes), and O(square of a node's GPUs) for its routes.
+/// from node 0 on and what stands above them. Size O(resources × nodes), and O(square of a node's GPUs) for the routes,
+/// once for every condition that nodes are in.
 class RouteTable {
  public:
   RouteTable(topology::Topology const& topology, std::int64_t nodes, bool is_rail_optimised, FlowClock& clock);
 
-  /// Between two GPUs of a node.
-  [[nodiscard]] std::span<Hop const> inside(std::uint32_t from_gpu, std::uint32_t to_gpu) const {
-    return within_[from_gpu * gpus_ + to_gpu];
+  /// Between two GPUs of a node: of a message by itself, or between neighbours of a ring.
+  [[nodiscard]] std::span<Hop const> inside(Place from, std::uint32_t to_gpu) const {
+    return routes(from.node).inside[from.gpu * gpus_ + to_gpu];
+  }
+  [[nodiscard]] std::span<Hop const> ring_link(Place from, std::uint32_t to_gpu) const {
+    return routes(from.node).ring_link[from.gpu * gpus_ + to_gpu];
   }
   /// From a GPU to its node's NVSwitch, and back: the port alone.
-  [[nodiscard]] std::span<Hop const> to_switch(std::uint32_t gpu) const { return to_switch_[gpu]; }
-  [[nodiscard]] std::span<Hop const> from_switch(std::uint32_t gpu) const { return from_switch_[gpu]; }
-  /// Out of a node, and up to the tier where the nodes meet; and down again.
-  [[nodiscard]] std::span<Hop const> out(std::uint32_t gpu, std::size_t level) const { return out_[gpu][level - 1]; }
-  [[nodiscard]] std::span<Hop const> in(std::uint32_t gpu, std::size_t level) const { return in_[gpu][level - 1]; }
+  [[nodiscard]] std::span<Hop const> to_switch(Place from) const { return routes(from.node).to_switch[from.gpu]; }
+  [[nodiscard]] std::span<Hop const> from_switch(Place to) const { return routes(to.node).from_switch[to.gpu]; }
+  /// From a GPU to the first switch of the fabric, and back.
+  [[nodiscard]] std::span<Hop const> out(Place from) const { return routes(from.node).out[from.gpu]; }
+  [[nodiscard]] std::span<Hop const> in(Place to) const { return routes(to.node).in[to.gpu]; }
   /// The tier at which two ranks of different nodes meet: rails meet above the leaves.
   [[nodiscard]] std::size_t meeting_level(Place a, Place b) const;
+  /// From tier `level` up, and down to it, on the way from one rank to another. Where flows are hashed onto parallel
+  /// uplinks, `flow` numbers this one among those of the two ranks.
+  [[nodiscard]] std::uint32_t up(std::size_t level, Place from, Place to, std::int64_t flow) const {
+    return uplink(topology_->up(level), level, from, from, to, flow);
+  }
+  [[nodiscard]] std::uint32_t down(std::size_t level, Place from, Place to, std::int64_t flow) const {
+    return uplink(topology_->down(level), level, to, from, to, flow);
+  }
 
-  /// The resource of the network that `resource` is for a GPU.
-  [[nodiscard]] std::uint32_t at(ResourceId resource, Place place) const;
-  [[nodiscard]] std::uint32_t memory(Place place) const { return at(topology_->hbm(), place); }
+  /// The resource of the network that `resource` is for a GPU. Not for hashed uplinks.
+  [[nodiscard]] std::uint32_t at(ResourceId resource, Place place) const {
+    return first_[resource.index()] + static_cast<std::uint32_t>(topology_->instance(resource, place.node, place.gpu));
+  }
+  [[nodiscard]] std::uint32_t memory(Place place) const {
+    return first_[topology_->hbm().index()] + place.node * gpus_ + place.gpu;
+  }
 
   /// The topology's resource behind a resource of the network.
   [[nodiscard]] ResourceId origin(std::uint32_t resource) const { return origin_[resource]; }
@@ -57,18 +70,30 @@ class RouteTable {
 
  private:
   using Hops = std::vector<Hop>;
-  [[nodiscard]] Hop hop(ResourceId resource, std::int64_t gpu) const;
+  /// Of nodes in one condition.
+  struct Routes {
+    std::vector<Hops> inside;
+    std::vector<Hops> ring_link;
+    std::vector<Hops> to_switch;
+    std::vector<Hops> from_switch;
+    std::vector<Hops> out;
+    std::vector<Hops> in;
+  };
+
+  [[nodiscard]] Routes const& routes(std::uint32_t node) const {
+    return routes_[routes_.size() == 1 ? 0 : topology_->condition_of(node)];
+  }
+  void add_resource(ResourceId id, std::int64_t nodes, FlowClock& clock);
+  [[nodiscard]] Routes find_routes(std::size_t condition) const;
   [[nodiscard]] Hops hops(topology::Route route, std::int64_t gpu) const;
+  [[nodiscard]] std::uint32_t uplink(ResourceId resource, std::size_t level, Place side, Place from, Place to,
+                                     std::int64_t flow) const;
 
   topology::Topology const* topology_;
   std::uint32_t gpus_;
   std::vector<std::uint32_t> first_;  // by resource of the topology
   std::vector<ResourceId> origin_;
-  std::vector<Hops> within_;
-  std::vector<Hops> to_switch_;
-  std::vector<Hops> from_switch_;
-  std::vector<std::vector<Hops>> out_;  // by GPU, then by level - 1
-  std::vector<std::vector<Hops>> in_;
+  std::vector<Routes> routes_;  // by condition
   bool rails_meet_above_leaf_ = false;
 };
 
