@@ -14,7 +14,7 @@ enum ExitCode : int { kDone = 0, kGateMissed = 1, kInputWrong = 2, kSomethingAbs
 struct SimulateOptions {
   std::string scenario;
   std::vector<std::string> settings;  ///< "path=value"
-  std::string fidelity = "folded";    ///< ranks that are alike are simulated once
+  std::string fidelity = "folded";    ///< an engine::Fidelity
   bool as_json = false;
   std::optional<std::string> trace;  ///< file for the timeline
 };

@@ -53,8 +53,10 @@ void add_simulate(CLI::App& program, int& exit_code) {
   command->add_option("--set", options->settings, "Replace a value of the scenario, e.g. --set cluster.nodes=16")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--fidelity", options->fidelity, "How closely the network is followed; only folded so far")
-      ->check(CLI::IsMember({"folded"}));
+  command
+      ->add_option("--fidelity", options->fidelity,
+                   "How closely the network is followed: exact (every message is an event), folded or closed")
+      ->check(CLI::IsMember({"exact", "folded", "closed"}));
   command->add_flag("--json", options->as_json, "Print one JSON document");
   command->add_option("--trace", options->trace, "Write the timeline, a Chrome trace for ui.perfetto.dev and `compare`")
       ->type_name("FILE");

@@ -85,13 +85,14 @@ void write_trace(std::string const& path, timeline::Timeline timeline, program::
   write_file(path, io::to_json(timeline));
 }
 
-reports::NamedSummary ask(Scenario const& scenario, std::optional<std::string> const& trace) {
+reports::NamedSummary ask(Scenario const& scenario, engine::Fidelity fidelity,
+                          std::optional<std::string> const& trace) {
   auto compiled = strategies::compile(scenario.model, scenario.plan);
   if (auto const* obstacle = std::get_if<strategies::Infeasible>(&compiled))
     return {scenario.strategy_title, reports::Infeasible{scenario.title(), obstacle->reason, obstacle->way_out}};
   auto const& step = std::get<program::StepProgram>(compiled);
   program::check(step);
-  auto timeline = engine::run(step, engine::Machine{scenario.cluster});
+  auto timeline = engine::run(step, engine::Machine{scenario.cluster}, fidelity);
   timeline.manifest.version = kVersion;
   timeline.manifest.scenario = scenario.title();
   auto summary = reports::summarize(timeline);
@@ -100,15 +101,16 @@ reports::NamedSummary ask(Scenario const& scenario, std::optional<std::string> c
   return {scenario.strategy_title, std::move(summary)};
 }
 
-Answer ask_timed(Scenario const& scenario, std::optional<std::string> const& trace) {
+Answer ask_timed(Scenario const& scenario, engine::Fidelity fidelity, std::optional<std::string> const& trace) {
   auto const start = Clock::now();
-  auto summary = ask(scenario, trace);
+  auto summary = ask(scenario, fidelity, trace);
   return {std::move(summary), Seconds{std::chrono::duration<double>(Clock::now() - start).count()}};
 }
 
 /// What leads beyond the simulated clock or the count of bytes is known only here; it concerns the whole scenario.
-Answer ask_placed(std::string const& path, Scenario const& scenario, std::optional<std::string> const& trace) try {
-  return ask_timed(scenario, trace);
+Answer ask_placed(std::string const& path, Scenario const& scenario, engine::Fidelity fidelity,
+                  std::optional<std::string> const& trace) try {
+  return ask_timed(scenario, fidelity, trace);
 } catch (BeyondRange const& error) {
   throw InputError{fmt::format("{}: {}: {}", one_line(path), scenario.strategy_title, error.what())};
 }
@@ -147,9 +149,10 @@ int simulate(SimulateOptions const& options) {
   }
   for (auto const& warning : scenarios.front().warnings) warn(warning);
 
+  auto const fidelity = find_enum<engine::Fidelity>(options.fidelity).value_or(engine::Fidelity::kFolded);
   auto answers = std::vector<Answer>{};
   for (std::size_t i = 0; i < scenarios.size(); ++i)
-    answers.push_back(ask_placed(options.scenario, scenarios[i], traces[i]));
+    answers.push_back(ask_placed(options.scenario, scenarios[i], fidelity, traces[i]));
   print(options.as_json ? all_json(answers) : all_text(answers));
   return kDone;
 }
