@@ -4,7 +4,10 @@
 #include <array>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "sim/base/check.hpp"
+#include "sim/base/input_error.hpp"
 #include "sim/collectives/tuner/environment.hpp"
 
 namespace twinstep::collectives {
@@ -57,6 +60,19 @@ std::int64_t another(FoldRequest const& request, std::int64_t gpu) {
 
 std::int64_t heads_of(std::int64_t ranks_per_node) {
   return std::min(ranks_per_node, kMostHeads);
+}
+
+void require_multicast(FoldRequest const& request) {
+  auto const nodes = request.placement.nodes;
+  auto const& node = request.cluster.node;
+  if (node.intra != hardware::IntraNode::kNvSwitch || node.link.multicast_efficiency.value <= 0)
+    throw InputError{
+        fmt::format("algorithm: \"{}\" needs an NVSwitch that multicasts, and node \"{}\" has none; use ring",
+                    name_of(request.algorithm), node.name)};
+  if (is_tree(request) == (nodes > 1)) return;
+  throw InputError{fmt::format("algorithm: found \"{}\" for ranks on {} node{}, expected \"{}\"",
+                               name_of(request.algorithm), nodes, nodes > 1 ? "s" : "",
+                               name_of(nodes > 1 ? Algorithm::kNvlsTree : Algorithm::kNvls))};
 }
 
 Bytes multicast_chunk(FoldRequest const& request) {

@@ -13,6 +13,9 @@ namespace twinstep::collectives {
 /// Heads of a node with `ranks_per_node` ranks (NVIDIA/nccl, NCCL_MAX_NVLS_ARITY).
 [[nodiscard]] std::int64_t heads_of(std::int64_t ranks_per_node);
 
+/// Throws InputError unless the switches of the group's nodes multicast and the algorithm fits its number of nodes.
+void require_multicast(FoldRequest const& request);
+
 /// Bytes that a channel of a head hands over at a time. NVLS: NCCL_NVLS_CHUNKSIZE, or 128 KiB; at most 64 KiB below 64
 /// rounds of all channels and heads, 32 KiB below 8, 16 KiB below 2, each counted with the chunk that the test before
 /// left. NVLSTree: NCCL_NVLSTREE_MAX_CHUNKSIZE, or 64 KiB from four nodes on; 256 KiB below 32 rounds, 128 KiB below

@@ -1,7 +1,6 @@
 #include <algorithm>
-#include <array>
+#include <cmath>
 
-#include "sim/base/check.hpp"
 #include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/multicast.hpp"
 #include "sim/collectives/pipeline.hpp"
@@ -102,7 +101,7 @@ Timing nvls_timing(FoldRequest const& request) {
 
 Folded fold_nvls(FoldRequest const& request) {
   auto const& at = request.placement;
-  TWINSTEP_CHECK(at.nodes == 1, "an NVSwitch reduces in its own domain");
+  require_multicast(request);
   auto const size = static_cast<double>(request.size.count());
   auto const stages = stages_of(request.kind, at.ranks);
   auto const flow = multicast_flow(request);

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/base/check.hpp"
 #include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/double_tree.hpp"
 #include "sim/collectives/multicast.hpp"
@@ -128,7 +127,7 @@ Timing nvls_tree_timing(FoldRequest const& request) {
 
 Folded fold_nvls_tree(FoldRequest const& request) {
   auto const& at = request.placement;
-  TWINSTEP_CHECK(at.nodes > 1, "a tree of nodes has several");
+  require_multicast(request);
   auto const size = static_cast<double>(request.size.count());
   auto const flow = multicast_flow(request);
   auto sheet = LoadSheet{request};

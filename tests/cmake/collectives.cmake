@@ -1,6 +1,6 @@
 twinstep_test(unit_topology SOURCES unit/topology_faults_test.cpp unit/topology_test.cpp DEPENDS sim_topology)
 twinstep_test(unit_collectives
-  SOURCES unit/algorithm_costs_test.cpp unit/faults_test.cpp unit/folded_test.cpp unit/layout_test.cpp unit/schedule_test.cpp
+  SOURCES unit/algorithm_costs_test.cpp unit/faults_test.cpp unit/folded_test.cpp unit/layout_test.cpp unit/multicast_test.cpp unit/schedule_test.cpp
   DEPENDS sim_collectives)
 twinstep_test(unit_tuner SOURCES unit/tuner_test.cpp DEPENDS sim_collectives hw_profiles)
 twinstep_test(property_collectives
