@@ -189,10 +189,8 @@ void put(Writer& out, std::string_view key, hardware::Node const& node) {
   put(out, "gpu", node.gpu);
   put(out, "gpus", node.gpus, node.gpus_from);
   put(out, "intra", name_of(node.intra));
-  if (node.gpu_link.value.count() > 0) {
-    put(out, "gpu_link", node.gpu_link);
-    put(out, "link", node.link);
-  }
+  if (node.gpu_link.value.count() > 0) put(out, "gpu_link", node.gpu_link);
+  if (!node.link.name.empty()) put(out, "link", node.link);
   put(out, "pcie", node.pcie);
   put(out, "gpus_per_pcie_switch", node.gpus_per_pcie_switch, node.gpus_per_pcie_switch_from);
   if (node.gpus_per_host > 0) put(out, "gpus_per_host", node.gpus_per_host, node.gpus_from);

@@ -153,6 +153,59 @@ TEST_CASE("the other machines have the numbers of their datasheets", "[hw_profil
   CHECK(desk.node.nic.value == BytesPerSecond{1.25e9});
 }
 
+TEST_CASE("racks, meshes and clouds have the shapes of their descriptions", "[hw_profiles]") {
+  // An NVL72: 18 trays of 4 GPUs with a NIC each, all on one NVSwitch.
+  for (auto const* const name : {"gb200-nvl72-ndr", "gb300-nvl72-xdr"}) {
+    auto const rack = read_cluster(std::string{name}).node;
+    CHECK(rack.gpus == 72);
+    CHECK(rack.gpus / rack.gpus_per_host == 18);
+    CHECK(rack.nics == 72);
+    CHECK(rack.intra == hardware::IntraNode::kNvSwitch);
+    CHECK(rack.gpu_link.value == 900_GBps);
+  }
+  auto const dgx1 = read_cluster(std::string{"dgx1-v100-edr"}).node;
+  CHECK(dgx1.intra == hardware::IntraNode::kCubeMesh);
+  CHECK(dgx1.gpu_link.value == 150_GBps);  // 6 links of 25 GB/s
+  CHECK(dgx1.nics == 4);
+  CHECK_FALSE(dgx1.gpu.peak(DataType::kBf16));
+  auto const amd = read_cluster(std::string{"oci-mi300x"});
+  CHECK(amd.node.intra == hardware::IntraNode::kMesh);
+  CHECK(amd.node.gpu_link.value == 448_GBps);  // 7 links of 64 GB/s
+  CHECK(amd.library.name == "rccl");
+  CHECK(amd.node.gpu.compute_capability.value == 0);
+  // EFA: 4 x 100, 32 x 100 and 16 x 200 Gb/s a node.
+  auto const gigabits = [](std::string const& name) {
+    auto const node = read_cluster(name).node;
+    return static_cast<double>(node.nics) * node.nic.value.count() * 8e-9;
+  };
+  CHECK(gigabits("aws-p4d") == Approx(400));
+  CHECK(gigabits("aws-p5") == Approx(3200));
+  CHECK(gigabits("aws-p5en") == Approx(3200));
+}
+
+TEST_CASE("a GPU goes by several names", "[hw_profiles]") {
+  CHECK(read_gpu(io::string_node("a100-40g", "gpu")).name == "a100-sxm4-40");
+  CHECK(find_name(Kind::kGpu, "h100-80g") == "h100-sxm5-80");
+  CHECK_FALSE(find_name(Kind::kGpu, "h100-81g"));
+  CHECK(read(R"({"profile": "dgx-h100-ndr", "gpu": "h200"})").node.gpu.name == "h200-sxm-141");
+}
+
+TEST_CASE("a scenario breaks links, and says how many a tier has", "[hw_profiles]") {
+  auto const cluster =
+      read(kH100, {R"(cluster.faults=[{"resource": "nic3", "node": 0, "rate": 0.5}, {"resource": "gpu2.nvlink"}])",
+                   "cluster.fabric.levels.0.uplinks=4", "cluster.fabric.levels.0.balancing=hash"});
+  REQUIRE(cluster.faults.size() == 2);
+  CHECK(cluster.faults[0] == hardware::Fault{"nic3", 0, 0.5});
+  CHECK(cluster.faults[1] == hardware::Fault{"gpu2.nvlink", std::nullopt, 0});  // broken, in every node
+  CHECK(cluster.fabric.levels[0].uplinks == 4);
+  CHECK(cluster.fabric.levels[0].balancing == hardware::Balancing::kHash);
+  CHECK(read(cluster_text(cluster)) == cluster);
+  CHECK_THAT(error_of(kH100, {R"(cluster.faults=[{"resource": "nic3", "rate": 2}])"}),
+             Catch::Contains("found 2, expected a fraction above 0 and up to 1"));
+  CHECK_THAT(error_of(kH100, {R"(cluster.faults=[{"resource": "nic3", "rat": 1}])"}),
+             Catch::Contains("did you mean \"rate\"?"));
+}
+
 TEST_CASE("every number that ships has a unit and a source", "[hw_profiles]") {
   auto const profiles = list_profiles();
   REQUIRE(profiles.size() >= 7 + 6 + 6 + 4 + 8 + 11 + 3);
@@ -217,7 +270,8 @@ TEST_CASE("a setting works below a cluster that is only a name", "[hw_profiles]"
   CHECK(read("\"dgx-h100-ndr\"", {"cluster.nodes=2"}).nodes == 2);
 }
 
-TEST_CASE("parts of a cluster are swapped by name, with the link and the transport that belong to them", "[hw_profiles]") {
+TEST_CASE("parts of a cluster are swapped by name, with the link and the transport that belong to them",
+          "[hw_profiles]") {
   auto const cluster = read(R"({"profile": "dgx-h100-ndr", "node": "dgx-b200", "fabric": "roce-400", "nodes": 2})");
   CHECK(cluster.node.name == "dgx-b200");
   CHECK(cluster.fabric.name == "roce-400");
@@ -291,7 +345,8 @@ TEST_CASE("an efficiency is a fraction above 0 and up to 1", "[hw_profiles]") {
       error_of(kH100, {"cluster.gpu.efficiency.gemm=68"}) ==
       "--set cluster.gpu.efficiency.gemm=68: /cluster/node/gpu/efficiency/gemm: found 68, expected a fraction above 0 "
       "and up to 1; 90 % is written 0.9");
-  CHECK_THAT(error_of(kH100, {"cluster.fabric.transport.efficiency=0"}), Catch::Contains("expected a fraction above 0"));
+  CHECK_THAT(error_of(kH100, {"cluster.fabric.transport.efficiency=0"}),
+             Catch::Contains("expected a fraction above 0"));
   CHECK_THAT(error_of(kH100, {"cluster.fabric.levels.0.oversubscription=0"}),
              Catch::Contains("found 0, expected a number above zero"));
   CHECK_THAT(error_of(kH100, {"cluster.gpu.efficiency.gemm_half_k=-1"}),
