@@ -21,6 +21,11 @@ namespace twinstep::collectives {
 [[nodiscard]] Timing tree_timing(FoldRequest const& request);
 [[nodiscard]] Folded fold_tree(FoldRequest const& request);
 
+// collnet.cpp
+[[nodiscard]] Schedule collnet_schedule(Algorithm algorithm, std::int64_t ranks, std::int64_t ranks_per_node);
+[[nodiscard]] Timing collnet_timing(FoldRequest const& request);
+[[nodiscard]] Folded fold_collnet(FoldRequest const& request);
+
 // nvls.cpp
 [[nodiscard]] Schedule nvls_schedule(program::CollectiveKind kind, std::int64_t ranks);
 [[nodiscard]] Timing nvls_timing(FoldRequest const& request);

@@ -22,6 +22,12 @@ bool is_usual(program::CollectiveKind kind, Algorithm algorithm) {
   return algorithm == Algorithm::kRing || algorithm == Algorithm::kTree || algorithm == Algorithm::kBinomial;
 }
 
+/// NCCL reduces in switches of nodes and of the network in one pass (NVLS over several nodes with SHARP), and gathers
+/// and scatters over the network's switches; nothing measured says what these cost.
+bool has_cost(program::CollectiveKind kind, Algorithm algorithm, Placement const& placement) {
+  return is_available(kind, algorithm) && !(algorithm == Algorithm::kNvls && placement.nodes > 1);
+}
+
 /// Forced is what the table has switched off: says why, and what is left.
 [[noreturn]] void fail_forced(Question const& question, std::vector<tuner::Tuned> const& table) {
   auto reason = std::string_view{"its tuner does not have it"};
@@ -61,6 +67,8 @@ std::vector<tuner::Tuned> Chooser::table(Question const& question) const {
 
 std::vector<Candidate> Chooser::tuned_candidates(Question const& question) const {
   auto table = tuner::tune(tuner_request(question));
+  for (auto& row : table)
+    if (row.is_on() && !has_cost(question.kind, row.algorithm, placement_)) row.off_because = "has no cost here";
   auto found = std::vector<Candidate>{};
   auto allowed = table;
   for (auto& row : allowed)

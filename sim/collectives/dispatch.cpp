@@ -30,6 +30,16 @@ constexpr auto kAlgorithms = std::to_array<AlgorithmEntry>({
     {Algorithm::kTree, is_all_reduce,
      [](Kind, std::int64_t ranks, std::int64_t, std::int64_t per_node) { return tree_schedule(ranks, per_node); },
      tree_timing, fold_tree, Traffic::kNeighbours, true},
+    {Algorithm::kCollNetDirect, is_all_reduce,
+     [](Kind, std::int64_t ranks, std::int64_t, std::int64_t per_node) {
+       return collnet_schedule(Algorithm::kCollNetDirect, ranks, per_node);
+     },
+     collnet_timing, fold_collnet, Traffic::kPeers},
+    {Algorithm::kCollNetChain, is_all_reduce,
+     [](Kind, std::int64_t ranks, std::int64_t, std::int64_t per_node) {
+       return collnet_schedule(Algorithm::kCollNetChain, ranks, per_node);
+     },
+     collnet_timing, fold_collnet},
     {Algorithm::kNvls, [](Kind kind) { return is_all_reduce(kind) || is_gather_like(kind); },
      [](Kind kind, std::int64_t ranks, std::int64_t, std::int64_t) { return nvls_schedule(kind, ranks); }, nvls_timing,
      fold_nvls, Traffic::kMulticast},

@@ -1,5 +1,5 @@
 twinstep_library(sim_collectives
-  SOURCES collectives/benchmark.cpp collectives/binomial.cpp collectives/choice.cpp collectives/costs.cpp collectives/dispatch.cpp collectives/double_tree.cpp collectives/execute.cpp
+  SOURCES collectives/benchmark.cpp collectives/binomial.cpp collectives/choice.cpp collectives/collnet.cpp collectives/costs.cpp collectives/dispatch.cpp collectives/double_tree.cpp collectives/execute.cpp
           collectives/folded.cpp collectives/halving_doubling.cpp collectives/layout.cpp collectives/load_sheet.cpp collectives/multicast.cpp collectives/naive.cpp collectives/nvls.cpp collectives/nvls_tree.cpp collectives/pairwise.cpp collectives/partners.cpp collectives/pat.cpp
           collectives/pipeline.cpp collectives/placement.cpp collectives/replay.cpp collectives/ring.cpp collectives/schedule.cpp collectives/splits.cpp collectives/star.cpp collectives/timing.cpp collectives/tree.cpp collectives/uneven.cpp
           collectives/tuner/channels.cpp collectives/tuner/environment.cpp collectives/tuner/graph.cpp

@@ -22,8 +22,9 @@ constexpr auto kKinds = {CollectiveKind::kAllReduce, CollectiveKind::kAllGather,
 /// The same schedule, whole and cut into pieces where its steps are stages.
 std::vector<Schedule> cuts_of(Schedule const& whole, Algorithm algorithm) {
   auto cuts = std::vector<Schedule>{whole};
-  auto const is_pipeline =
-      algorithm == Algorithm::kTree || algorithm == Algorithm::kNvls || algorithm == Algorithm::kNvlsTree;
+  auto const is_pipeline = algorithm == Algorithm::kTree || algorithm == Algorithm::kNvls ||
+                           algorithm == Algorithm::kNvlsTree || algorithm == Algorithm::kCollNetDirect ||
+                           algorithm == Algorithm::kCollNetChain;
   if (is_pipeline)
     for (auto const pieces : {2, 5}) cuts.push_back(pipelined(whole, pieces));
   return cuts;

@@ -167,6 +167,22 @@ TEST_CASE("where no switch multicasts, NVLS is refused", "[folded][nvls]") {
   CHECK_THROWS_AS((Multicast{hopper_like(1, 8), Algorithm::kNvlsTree, 1_GiB, 16}.fold()), InputError);
 }
 
+TEST_CASE("a network that reduces sees each part once", "[folded][collnet]") {
+  auto cluster = hopper_like(4, 8);
+  cluster.fabric.transport.efficiency.value = 1;
+  cluster.node.link.peer_efficiency.value = cluster.node.link.ring_efficiency.value = 1;
+  for (auto const algorithm : {Algorithm::kCollNetDirect, Algorithm::kCollNetChain}) {
+    CHECK_THROWS_AS((Multicast{cluster, algorithm, 16_MB, 16}.fold()), InputError);
+    auto allowed = cluster;
+    allowed.library.environment["NCCL_COLLNET_ENABLE"] = "1";
+    auto const net = Multicast{allowed, algorithm, 16_MB, 16};
+    // Seven eighths of 16 MB to the heads and back from them; an eighth to the network and back.
+    CHECK(net.load("gpu5.nvlink.out") == 28'000'000);
+    CHECK(net.load("nic5.out") == 2'000'000);
+    CHECK(net.load("nic5.in") == 2'000'000);
+  }
+}
+
 TEST_CASE("a pipeline takes longer than its bytes by its filling and draining", "[pipeline]") {
   // Seconds out and in: A (3, 0), B (0, 2), C (1, 1). All at work: 4 out, so a step takes 4 s.
   auto const stages = std::array{StageLoad{3, 0, 0, 0}, StageLoad{0, 2, 0, 0}, StageLoad{1, 1, 0, 0}};
