@@ -191,7 +191,7 @@ std::string candidates_text(Bench const& bench, Bytes size) {
   if (rows.empty())
     for (auto const& each : bench.chooser().candidates(question))
       table.add_row({name_of_choice(each), std::to_string(each.channels), std::string{reports::kNoValue}, ours(each),
-                     each.algorithm == chosen.algorithm ? "chosen" : ""});
+                     each.algorithm == chosen.algorithm ? std::string{"chosen"} : std::string{}});
   return table.render(standard_output_style());
 }
 

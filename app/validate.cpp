@@ -13,6 +13,7 @@
 #include "sim/base/input_error.hpp"
 #include "validate/fit/leave_one_out.hpp"
 #include "validate/records/collective_record.hpp"
+#include "validate/score/accuracy.hpp"
 #include "validate/score/record_machine.hpp"
 
 namespace twinstep::app {

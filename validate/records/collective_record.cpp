@@ -17,6 +17,7 @@ std::string text_or(Node const& record, std::string_view key, std::string otherw
 }
 
 Launcher launcher_of(Node const& record) {
+  if (auto const launcher = record.find("launcher")) return launcher->word<Launcher>();
   if (text_or(record, "tool", "").find(".py") != std::string::npos) return Launcher::kPython;
   static auto const one_process = std::regex{R"(\b1 process x|_perf -g [2-9])"};
   if (std::regex_search(text_or(record, "notes", ""), one_process)) return Launcher::kOneProcess;
