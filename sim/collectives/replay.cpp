@@ -52,9 +52,9 @@ Replay replay_of(FoldRequest const& request) {
   auto const& algorithm = algorithm_of(request.algorithm);
   auto const timing = algorithm.timing(request);
   auto replay = Replay{};
-  replay.schedule = pipelined(
-      schedule_of(request.kind, request.algorithm, request.placement.ranks, 0, request.placement.ranks_per_node),
-      timing.pieces);
+  replay.schedule =
+      schedule_of(request.kind, request.algorithm, request.placement.ranks, 0, request.placement.ranks_per_node);
+  if (timing.pieces > 1) replay.schedule = pipelined(replay.schedule, timing.pieces);
   replay.schedule.splits = request.splits;
   replay.launch = timing.launch;
   replay.latency = timing.steps;

@@ -168,7 +168,7 @@ TEST_CASE("a memory-bound kernel and a collective share the memory's bandwidth",
   // on memory: 1.5 x = 100 GB/s, x = 66.7 GB/s. Both need 100 MB at 66.7 GB/s: 1.5 ms.
   auto cluster = tests::flat_cluster(2, 100_GBps, 0_us);
   cluster.node.gpu.memory_bandwidth.value = 100_GBps;
-  cluster.collectives.memory_bytes_per_wire_byte.value = 0.5;
+  cluster.library.memory_bytes_per_wire_byte.value = 0.5;
   auto job = Job{2};
   auto const all = job.builder.communicator("data", {Axis::kData});
   auto const compute = job.role.stream("compute");
@@ -185,7 +185,7 @@ TEST_CASE("a memory-bound kernel and a collective share the memory's bandwidth",
 TEST_CASE("compute that starts under a collective has the SMs that are left", "[engine][contention]") {
   // 2 us alone (see above). With 20 of 100 SMs held it takes 2 / 0.8 = 2.5 us.
   auto cluster = tests::flat_cluster(2, 1_GBps, 0_us);
-  cluster.collectives.channels.value = 20;
+  cluster.library.environment = {{"NCCL_MIN_NCHANNELS", "20"}, {"NCCL_MAX_NCHANNELS", "20"}};
   auto job = Job{2};
   auto const all = job.builder.communicator("data", {Axis::kData});
   auto const compute = job.role.stream("compute");

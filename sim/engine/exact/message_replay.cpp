@@ -123,7 +123,15 @@ void MessageReplay::find_uses(std::uint32_t from, std::uint32_t index) {
   auto const a = place_of(from);
   auto const b = place_of(message.to);
   use_count_ = 0;
-  if (a.node != b.node) {
+  auto const is_switched = is_agent(from) || is_agent(message.to);
+  if (is_switched && replay_->schedule.agents_sit_in_network) {
+    auto const bytes = message.bytes / replay_->efficiency.outside;
+    if (is_agent(from))
+      add_uses(routes_->in(b), b.node, bytes);
+    else
+      add_uses(routes_->out(a), a.node, bytes);
+    bytes_outside_ += message.bytes;
+  } else if (a.node != b.node) {
     auto const bytes = message.bytes / replay_->efficiency.outside;
     add_uses(routes_->out(a), a.node, bytes);
     auto const level = routes_->meeting_level(a, b);

@@ -1,0 +1,144 @@
+#include <array>
+
+#include "sim/engine/virtual_executor.hpp"
+#include "sim/program/builder.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/clusters.hpp"
+
+using namespace twinstep;
+using namespace twinstep::literals;
+using namespace twinstep::program;
+using engine::Fidelity;
+
+namespace {
+
+/// A step in which every rank takes part in the same collective along each of `axes`, all at once on streams of their
+/// own: two communicators, say. Gives when each of the first rank's collectives ended.
+std::vector<Time> ends_of(Mesh const& mesh, std::vector<AxisSet> const& axes, CollectiveKind kind, std::int64_t bytes,
+                          hardware::Cluster const& cluster, Fidelity fidelity) {
+  auto builder = ProgramBuilder{mesh};
+  auto& role = builder.role("rank");
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    auto const name = "c" + std::to_string(i);
+    auto const communicator = builder.communicator(name, axes[i]);
+    auto const stream = role.stream(name);
+    auto const buffer = [&] {
+      return role.whole(role.buffer({.name = builder.name("buffer"), .elements = bytes, .type = DataType::kInt8}));
+    };
+    role.add(stream, builder.name(name),
+             Collective{.kind = kind, .type = DataType::kInt8, .communicator = communicator, .elements = bytes},
+             buffer(), buffer());
+  }
+  auto const timeline = engine::run(std::move(builder).finish(), engine::Machine{cluster}, fidelity);
+  auto out = std::vector<Time>{};
+  for (std::size_t i = 0; i < axes.size(); ++i) out.push_back(timeline.spans[i].end);
+  return out;
+}
+
+double ratio(Time a, Time b) {
+  return to_seconds(a).count() / to_seconds(b).count();
+}
+
+}  // namespace
+
+TEST_CASE("two communicators that share a NIC have half of it each", "[engine][exact]") {
+  // Two nodes of two GPUs on one NIC of 10 GB/s: ranks 0, 1 | 2, 3. The groups along data are {0, 2} and {1, 3}; an
+  // all_reduce of 20 MB between two ranks puts 20 MB on each NIC, so both groups together 40 MB: 4 ms; alone 2 ms.
+  auto cluster = tests::ideal_cluster(2, 2, hardware::IntraNode::kNvSwitch);
+  cluster.node.nics = 1;
+  cluster.node.nic.value = 10_GBps;
+  cluster.fabric.levels = {{"leaf", 2, {1.0}, {}}};
+  auto const mesh = Mesh{{{Axis::kData, 2}, {Axis::kTensor, 2}}};
+  auto const ends = ends_of(mesh, {{Axis::kData}}, CollectiveKind::kAllReduce, 20'000'000, cluster, Fidelity::kExact);
+  CHECK(ends[0] == 4_ms);
+  CHECK(ends_of(mesh, {{Axis::kData}}, CollectiveKind::kAllReduce, 20'000'000, cluster, Fidelity::kFolded) == ends);
+  // Closed says the same of groups of one communicator, but not of a second communicator beside it.
+  auto const twice = std::vector<AxisSet>{{Axis::kData}, {Axis::kData}};
+  CHECK(ends_of(mesh, twice, CollectiveKind::kAllReduce, 20'000'000, cluster, Fidelity::kExact)[1] == 8_ms);
+  CHECK(ends_of(mesh, twice, CollectiveKind::kAllReduce, 20'000'000, cluster, Fidelity::kFolded)[1] == 8_ms);
+  CHECK(ends_of(mesh, twice, CollectiveKind::kAllReduce, 20'000'000, cluster, Fidelity::kClosed)[1] == 4_ms);
+}
+
+TEST_CASE("an uplink with 7 times less than its leaf is the bottleneck of those who leave it", "[engine][exact]") {
+  // Leaves of 7 nodes with NICs of 10 GB/s, 7 : 1, so one uplink of 10 GB/s for seven. Rank r of the first leaf and
+  // rank r of the second all_reduce 10 MB: 7 × 10 MB over the uplink, 7 ms; within a leaf, by neighbours, it would be 1
+  // ms.
+  auto cluster = tests::ideal_cluster(14, 1, hardware::IntraNode::kNone);
+  cluster.node.nic.value = 10_GBps;
+  cluster.fabric.levels = {{"leaf", 7, {7.0}, {}}, {"spine", 14, {1.0}, {}}};
+  auto const mesh = Mesh{{{Axis::kReplicate, 2}, {Axis::kData, 7}}};
+  auto const ends = [&](Fidelity fidelity) {
+    return ends_of(mesh, {{Axis::kReplicate}}, CollectiveKind::kAllReduce, 10'000'000, cluster, fidelity)[0];
+  };
+  CHECK(ends(Fidelity::kExact) == 7_ms);
+  CHECK(ends(Fidelity::kFolded) == 7_ms);
+}
+
+TEST_CASE("two communicators that share NVLink ports have half of them each", "[engine][exact]") {
+  // One node of 4 GPUs, 100 GB/s a port. all_reduce of 100 MB in pairs puts 100 MB on each port, over all four ranks
+  // 150 MB. The pairs have 50 GB/s until 2 ms; the four then have 50 MB left, at 100 GB/s: 2.5 ms.
+  auto cluster = tests::crossbar_node(4, 100_GBps, 0_us);
+  auto const mesh = Mesh{{{Axis::kData, 2}, {Axis::kTensor, 2}}};
+  auto const both = std::vector<AxisSet>{{Axis::kTensor}, {Axis::kData, Axis::kTensor}};
+  auto const ends = ends_of(mesh, both, CollectiveKind::kAllReduce, 100'000'000, cluster, Fidelity::kFolded);
+  CHECK(ends[0] == 2_ms);
+  CHECK(ends[1] == 2500_us);
+  // Message by message the ring of four has turns in which its chunk waits for a neighbour's that is slower.
+  auto const exact = ends_of(mesh, both, CollectiveKind::kAllReduce, 100'000'000, cluster, Fidelity::kExact);
+  CHECK(ratio(exact[0], ends[0]) == Approx(1).epsilon(0.05));
+  CHECK(ratio(exact[1], ends[1]) == Approx(1).epsilon(0.05));
+}
+
+TEST_CASE("a copy and a staged all_reduce share a PCIe link", "[engine][exact]") {
+  // Two GPUs on one root, 10 GB/s a slot; an all_reduce of 10 MB between them puts 10 MB on each direction of both. A
+  // copy of 10 MB to the host shares the way out: 5 GB/s each, both end after 2 ms.
+  auto cluster = tests::ideal_cluster(1, 2, hardware::IntraNode::kPcieStaged);
+  cluster.node.gpu_link.value = 10_GBps;
+  auto builder = ProgramBuilder{Mesh{{{Axis::kData, 2}}}};
+  auto& role = builder.role("rank");
+  auto const all = builder.communicator("all", {Axis::kData});
+  auto const buffer =
+      role.whole(role.buffer({.name = builder.name("buffer"), .elements = 10'000'000, .type = DataType::kInt8}));
+  auto const other =
+      role.whole(role.buffer({.name = builder.name("other"), .elements = 10'000'000, .type = DataType::kInt8}));
+  role.add(role.stream("communication"), builder.name("reduce"),
+           Collective{.type = DataType::kInt8, .communicator = all, .elements = 10'000'000}, buffer, buffer);
+  role.add(role.stream("copy"), builder.name("copy"),
+           Copy{.direction = CopyDirection::kDeviceToHost, .bytes = 10'000'000}, {reads(other)});
+  auto const program = std::move(builder).finish();
+  for (auto const fidelity : {Fidelity::kExact, Fidelity::kFolded}) {
+    auto const timeline = engine::run(program, engine::Machine{cluster}, fidelity);
+    CHECK(timeline.tracks.size() == (fidelity == Fidelity::kExact ? 2 : 1));
+    for (auto const& span : timeline.spans) CHECK(ratio(span.end, 2_ms) == Approx(1).epsilon(0.05));
+  }
+}
+
+TEST_CASE("folded stays within 5 % of exact where two communicators share links", "[engine][exact][property]") {
+  // Data parallel across nodes beside tensor parallel inside them, and beside all ranks; NICs and ports of distinct
+  // rate.
+  auto cluster = tests::h100_like(4);
+  for (auto const nics : {8, 2}) {
+    cluster.node.nics = nics;
+    cluster.fabric.is_rail_optimised = nics == 8;
+    for (auto const kind : {CollectiveKind::kAllGather, CollectiveKind::kReduceScatter, CollectiveKind::kAllToAll}) {
+      auto const mesh = Mesh{{{Axis::kData, 4}, {Axis::kTensor, 8}}};
+      for (auto const& both : {std::vector<AxisSet>{{Axis::kData}, {Axis::kTensor}},
+                               std::vector<AxisSet>{{Axis::kData}, {Axis::kData, Axis::kTensor}},
+                               std::vector<AxisSet>{{Axis::kTensor}, {Axis::kData, Axis::kTensor}}}) {
+        auto const exact = ends_of(mesh, both, kind, 256 << 20, cluster, Fidelity::kExact);
+        auto const folded = ends_of(mesh, both, kind, 256 << 20, cluster, Fidelity::kFolded);
+        INFO(name_of(kind) << ", " << nics << " NICs: " << exact[0].count() << " and " << exact[1].count()
+                           << " ps exact, " << folded[0].count() << " and " << folded[1].count() << " folded");
+        CHECK(ratio(std::max(exact[0], exact[1]), std::max(folded[0], folded[1])) == Approx(1).epsilon(0.05));
+      }
+    }
+  }
+}
+
+TEST_CASE("an exact step takes as long as a folded one where nothing is shared unevenly", "[engine][exact]") {
+  auto const cluster = tests::flat_cluster(4, 10_GBps, 5_us);
+  auto const mesh = Mesh{{{Axis::kData, 4}}};
+  // A ring of 4: 6 steps of 5 us and 10 MB / 4 at 10 GB/s = 250 us.
+  for (auto const fidelity : {Fidelity::kExact, Fidelity::kFolded, Fidelity::kClosed})
+    CHECK(ends_of(mesh, {{Axis::kData}}, CollectiveKind::kAllReduce, 10'000'000, cluster, fidelity)[0] == 1530_us);
+}
