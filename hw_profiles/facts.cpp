@@ -180,7 +180,13 @@ class FactReader {
       node.pcie = {
           reference_.pcie.value * (gpu_.pcie.value.count() / reference_.gpu.pcie.value.count()), Basis::kDerived,
           fmt::format("the fraction of its slot that is reached in {}; {}", reference_.name, gpu_.pcie.source)};
-    node.gpus_per_pcie_switch = std::gcd(reference_.gpus_per_pcie_switch, node.gpus);
+    // Of smaller nodes it is not known that they share; of larger ones, that they have as much memory a GPU.
+    node.gpus_per_pcie_switch = node.gpus < reference_.gpus ? 1 : std::gcd(reference_.gpus_per_pcie_switch, node.gpus);
+    if (auto const hosts = divide_up(node.gpus, reference_.gpus); hosts > 1 && trays_per_domain_ == 1) {
+      auto const scale = static_cast<double>(hosts);
+      node.host.memory_bandwidth.value = reference_.host.memory_bandwidth.value * scale;
+      node.host.memory_capacity.value = reference_.host.memory_capacity.value * hosts;
+    }
     node.gpus_per_host = trays_per_domain_ > 1 ? gpus_ : 0;
     node.nics = nics();
     node.nics_from = facts_.find("nics_per_node") ? stated : as_reference;

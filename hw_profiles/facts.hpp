@@ -20,6 +20,7 @@
 ///     intra     that of the reference node, or none for one GPU
 ///     fabric    InfiniBand
 ///     NICs      as many a GPU as the reference node has, each as fast
+/// GPUs share PCIe switches as there, unless they are fewer; host memory grows with their number.
 /// The network is a Clos without oversubscription (fabrics/unstated.json).
 namespace twinstep::hw_profiles {
 

@@ -111,6 +111,12 @@ TEST_CASE("a damaged self-contained cluster that is still read writes itself and
   });
 }
 
+TEST_CASE("damaged facts of a cluster are read or refused with one line", "[fuzz]") {
+  auto const* const facts = R"({"gpu": "gb200", "gpus_per_node": 4, "nodes": 32, "intra": "nvl72", "fabric": "roce",
+                               "nics_per_node": 4, "nic_gbps": 400, "fabric_assumed": true})";
+  fuzz(facts, 11, [](io::Node const& document) { static_cast<void>(read_cluster(document)); });
+}
+
 TEST_CASE("a damaged setting is applied or refused with one line", "[fuzz]") {
   auto const base = io::parse({"s.json", R"({"cluster": {"profile": "dgx-h100-ndr", "levels": [1, {"a": 2}]}})"});
   auto random = std::mt19937_64{7};

@@ -115,6 +115,18 @@ TEST_CASE("what facts leave out is taken from the GPU's usual node, and said", "
   CHECK(missing_facts(io::parse({"facts", facts("a100-80g", 8, 1, "nvswitch")})).empty());
 }
 
+TEST_CASE("host memory grows with the GPUs, and fewer of them share no PCIe switch", "[hw_profiles][facts]") {
+  auto const host = [](std::string const& gpu, int gpus, std::string const& intra) {
+    return read_cluster(facts(gpu, gpus, 1, intra)).node;
+  };
+  // A 2080 Ti is found in a workstation with two cards; eight of them need four times its memory.
+  CHECK(host("rtx2080ti", 8, "pcie-no-p2p").host.memory_bandwidth.value ==
+        host("rtx2080ti", 2, "pcie-no-p2p").host.memory_bandwidth.value * 4.0);
+  // A DGX-1 has two GPUs at each switch.
+  CHECK(host("v100-32g", 8, "cube-mesh").gpus_per_pcie_switch == 2);
+  CHECK(host("v100-32g", 4, "nvlink-all-to-all").gpus_per_pcie_switch == 1);
+}
+
 TEST_CASE("a scenario changes a cluster that is given by its facts", "[hw_profiles][facts]") {
   auto scenario = io::parse({"s.json", R"({"cluster": )" + facts("h100-80g", 8, 2, "nvswitch", kNdr) + "}"});
   for (auto const* const setting :
