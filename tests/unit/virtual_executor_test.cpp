@@ -183,9 +183,9 @@ TEST_CASE("a memory-bound kernel and a collective share the memory's bandwidth",
 }
 
 TEST_CASE("compute that starts under a collective has the SMs that are left", "[engine][contention]") {
-  // 2 us alone (see above). With 20 of 100 SMs held it takes 2 / 0.8 = 2.5 us.
+  // 2 us alone (see above). The collective has one channel, which holds one of 5 SMs: 2 / 0.8 = 2.5 us.
   auto cluster = tests::flat_cluster(2, 1_GBps, 0_us);
-  cluster.library.environment = {{"NCCL_MIN_NCHANNELS", "20"}, {"NCCL_MAX_NCHANNELS", "20"}};
+  cluster.node.gpu.sm_count.value = 5;
   auto job = Job{2};
   auto const all = job.builder.communicator("data", {Axis::kData});
   auto const compute = job.role.stream("compute");
