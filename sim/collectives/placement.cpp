@@ -16,6 +16,7 @@ Placement::Placement(Layout const& layout, hardware::Cluster const& cluster, top
   for (auto const& run : layout.runs)
     if (std::find(ranks_held_.begin(), ranks_held_.end(), run.ranks_per_node) == ranks_held_.end())
       ranks_held_.push_back(run.ranks_per_node);
+  for (auto const held : ranks_held_) ring_shares_.push_back(find_ring_share(held));
   groups_sharing_.reserve(topology.resources().size());
   for (auto const& resource : topology.resources())
     groups_sharing_.push_back(static_cast<double>(groups_among(resource.gpus)));
@@ -43,6 +44,11 @@ std::int64_t Placement::gpu(std::int64_t i, std::int64_t held) const {
 }
 
 double Placement::ring_share(std::int64_t held) const {
+  auto const known = std::ranges::find(ranks_held_, held);
+  return ring_shares_[static_cast<std::size_t>(known - ranks_held_.begin())];
+}
+
+double Placement::find_ring_share(std::int64_t held) const {
   auto gpus = std::vector<std::int64_t>{};
   for (auto i = std::int64_t{0}; i < held; ++i) gpus.push_back(gpu(i, held));
   return topology_->ring_share(gpus);

@@ -26,7 +26,8 @@ class Placement {
   [[nodiscard]] std::int64_t gpu(std::int64_t i, std::int64_t held) const;
   /// The different numbers of ranks that its nodes hold.
   [[nodiscard]] std::vector<std::int64_t> const& ranks_held() const { return ranks_held_; }
-  /// The part of a GPU's links that rings through such a node can use (Topology::ring_share). Requires held > 1.
+  /// The part of a GPU's links that rings through such a node can use (Topology::ring_share). Requires one of
+  /// ranks_held().
   [[nodiscard]] double ring_share(std::int64_t held) const;
   /// NICs that one group uses on a node that holds `held` ranks.
   [[nodiscard]] std::int64_t nics(std::int64_t held) const;
@@ -60,11 +61,14 @@ class Placement {
   [[nodiscard]] std::size_t meeting(std::int64_t apart) const;
 
  private:
+  [[nodiscard]] double find_ring_share(std::int64_t held) const;
+
   Layout const* layout_;
   topology::Topology const* topology_;
   std::int64_t gpus_per_node_;
   std::vector<std::int64_t> nodes_below_;  // by level - 1
   std::vector<std::int64_t> ranks_held_;
+  std::vector<double> ring_shares_;     // by place in ranks_held_
   std::vector<double> groups_sharing_;  // by resource
   std::vector<std::size_t> conditions_;
 };

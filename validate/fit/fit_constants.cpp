@@ -64,14 +64,16 @@ class Fit {
       auto const pool = constant.pool(*one);
       if (!variables.pools.contains(pool)) {
         variables.pools[pool] = add();
-        problem_.add_term({variables.pools[pool]}, 1, [start, doubt = constant.doubt](auto values, auto residuals) {
-          residuals[0] = (values[0] - start) / doubt;
-        });
+        problem_.add_term({variables.pools[pool]}, 1,
+                          [start, doubt = constant.doubt](auto values, auto residuals, bool) {
+                            residuals[0] = (values[0] - start) / doubt;
+                          });
       }
       variables.owners[owner] = add();
-      problem_.add_term(
-          {variables.owners[owner], variables.pools[pool]}, 1,
-          [spread = constant.spread](auto values, auto residuals) { residuals[0] = (values[0] - values[1]) / spread; });
+      problem_.add_term({variables.owners[owner], variables.pools[pool]}, 1,
+                        [spread = constant.spread](auto values, auto residuals, bool) {
+                          residuals[0] = (values[0] - values[1]) / spread;
+                        });
     }
     variables_.push_back(std::move(variables));
   }
@@ -86,16 +88,20 @@ class Fit {
       constants.push_back(variables.constant);
     }
     auto const weights = point_weights(one);
-    problem_.add_term(indices, weights.size(), [&one, constants, weights](auto values, auto residuals) {
-      for (std::size_t i = 0; i < constants.size(); ++i) constants[i]->set(one.constants(), std::exp(values[i]));
-      auto const& points = one.record().points;
-      for (std::size_t i = 0; i < points.size(); ++i) {
-        residuals[i] = 0;
-        if (weights[i] == 0) continue;
-        auto const ratio = one.predict(points[i].size).time / points[i].time;
-        residuals[i] = weights[i] * robust(std::log(ratio) / kNoise);
-      }
-    });
+    auto ways = std::vector<collectives::Candidate>(weights.size());
+    problem_.add_term(indices, weights.size(),
+                      [&one, constants, weights, ways](auto values, auto residuals, bool is_nearby) mutable {
+                        for (std::size_t i = 0; i < constants.size(); ++i)
+                          constants[i]->set(one.constants(), std::exp(values[i]));
+                        auto const& points = one.record().points;
+                        for (std::size_t i = 0; i < points.size(); ++i) {
+                          residuals[i] = 0;
+                          if (weights[i] == 0) continue;
+                          if (!is_nearby) ways[i] = one.choose(points[i].size);
+                          auto const ratio = one.predict(points[i].size, ways[i]).time / points[i].time;
+                          residuals[i] = weights[i] * robust(std::log(ratio) / kNoise);
+                        }
+                      });
   }
 
   /// Square roots of weights: the systems alike, the records of a system alike, the ranges of sizes of a record alike.

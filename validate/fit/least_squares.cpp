@@ -7,8 +7,8 @@
 namespace twinstep::validate {
 namespace {
 
-/// One term as Ceres wants it, with forward differences. The models have kinks, where another algorithm becomes the
-/// cheaper one, so the step is wide enough to see past rounding and too narrow to see past kinks.
+/// One term as Ceres wants it, with forward differences. Of a model that takes the cheapest of several ways, the
+/// derivative is that of the way taken.
 class Cost : public ceres::CostFunction {
  public:
   Cost(std::size_t variables, std::size_t residuals, LeastSquares::Evaluate const& evaluate)
@@ -21,12 +21,12 @@ class Cost : public ceres::CostFunction {
     constexpr auto kStep = 1e-4;
     auto const out = std::span{residuals, residuals_.size()};
     for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = *parameters[i];
-    evaluate_(values_, out);
+    evaluate_(values_, out, false);
     if (jacobians == nullptr) return true;
     for (std::size_t i = 0; i < values_.size(); ++i) {
       if (jacobians[i] == nullptr) continue;
       values_[i] += kStep;
-      evaluate_(values_, residuals_);
+      evaluate_(values_, residuals_, true);
       values_[i] -= kStep;
       for (std::size_t r = 0; r < residuals_.size(); ++r) jacobians[i][r] = (residuals_[r] - out[r]) / kStep;
     }
@@ -68,7 +68,7 @@ std::vector<double> LeastSquares::solve(int most_iterations) const {
   auto options = ceres::Solver::Options{};
   options.linear_solver_type = ceres::DENSE_QR;
   options.max_num_iterations = most_iterations;
-  options.function_tolerance = 1e-5;
+  options.function_tolerance = 1e-4;
   options.logging_type = ceres::SILENT;
   auto summary = ceres::Solver::Summary{};
   ceres::Solve(options, &problem, &summary);

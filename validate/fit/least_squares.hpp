@@ -15,13 +15,14 @@ class LeastSquares {
   std::size_t add_variable(double start, double lower, double upper);
 
   /// Adds `count` residuals that depend on `variables`. `evaluate` fills the residuals for their values; it is called
-  /// for one set of values at a time.
-  using Evaluate = std::function<void(std::span<double const> values, std::span<double> residuals)>;
+  /// for one set of values at a time. `is_nearby` says that they are a hair's breadth from those of the last call
+  /// without it: what was decided there still holds.
+  using Evaluate = std::function<void(std::span<double const> values, std::span<double> residuals, bool is_nearby)>;
   void add_term(std::vector<std::size_t> variables, std::size_t count, Evaluate evaluate);
 
   /// The values of the variables at the least sum of squares that is found from their starts. The same input gives the
   /// same values.
-  [[nodiscard]] std::vector<double> solve(int most_iterations = 40) const;
+  [[nodiscard]] std::vector<double> solve(int most_iterations = 25) const;
 
  private:
   struct Variable {

@@ -29,15 +29,16 @@ double factor_of(CollectiveRecord const& record) {
 }
 
 /// The time that `record` would show for `size`: between two points the logarithm of time is a line over that of size;
-/// beyond them the nearest point's bus bandwidth holds, or its time for smaller messages.
-double time_at(CollectiveRecord const& record, double size) {
+/// beyond the last its bandwidth holds. Nothing for sizes below its first.
+std::optional<Seconds> time_at(CollectiveRecord const& record, double size) {
   auto const& points = record.points;
   auto const after = std::ranges::find_if(points, [&](auto const& point) { return bytes_of(point) >= size; });
-  if (after == points.begin()) return points.front().time.count();
-  if (after == points.end()) return points.back().time.count() * size / bytes_of(points.back());
+  if (after != points.end() && bytes_of(*after) == size) return after->time;
+  if (after == points.begin()) return std::nullopt;
+  if (after == points.end()) return points.back().time * (size / bytes_of(points.back()));
   auto const& below = *(after - 1);
   auto const share = std::log(size / bytes_of(below)) / std::log(bytes_of(*after) / bytes_of(below));
-  return below.time.count() * std::pow(after->time / below.time, share);
+  return below.time * std::pow(after->time / below.time, share);
 }
 
 }  // namespace
@@ -82,15 +83,15 @@ Predictions copy_nearest(CollectiveCase const& one, std::span<CollectiveCase con
   auto const& record = one.record();
   CollectiveCase const* nearest = nullptr;
   for (auto const& other : all) {
-    if (other.record().system == record.system || other.record().kind != record.kind || other.record().points.empty())
-      continue;
+    if (other.record().system == record.system || other.record().kind != record.kind) continue;
+    if (!other.record().is_healthy() || other.record().points.empty()) continue;
     if (nearest == nullptr || distance(one, other) < distance(one, *nearest)) nearest = &other;
   }
   auto predicted = Predictions(record.points.size());
   if (nearest == nullptr) return predicted;
   auto const scale = factor_of(record) / factor_of(nearest->record());
   for (std::size_t i = 0; i < predicted.size(); ++i)
-    predicted[i] = Seconds{time_at(nearest->record(), bytes_of(record.points[i])) * scale};
+    if (auto const time = time_at(nearest->record(), bytes_of(record.points[i]))) predicted[i] = *time * scale;
   return predicted;
 }
 

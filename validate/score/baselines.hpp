@@ -19,8 +19,8 @@ using Predictions = std::vector<std::optional<Seconds>>;  ///< one for each poin
 [[nodiscard]] Predictions fit_own_line(CollectiveRecord const& record);
 
 /// The measured curve of the most similar record of another system: the same collective, then the same kind of network,
-/// of links, the nearest number of ranks. Interpolates its bus bandwidth; scales nothing. Nothing where no other system
-/// measured this collective.
+/// of links, the nearest number of ranks. Keeps its bus bandwidth. Nothing for sizes below those that it has, and
+/// where no other system measured this collective.
 [[nodiscard]] Predictions copy_nearest(CollectiveCase const& one, std::span<CollectiveCase const> all);
 
 }  // namespace twinstep::validate

@@ -30,31 +30,31 @@ CollectiveCase::CollectiveCase(CollectiveRecord const& record, hardware::Cluster
   machine_ = std::make_unique<Machine>(std::move(cluster), record.ranks);
 }
 
-Duration CollectiveCase::device_time(Bytes size, Prediction& prediction) const {
-  auto const& machine = *machine_;
-  auto folded = collectives::Folded{};
-  if (auto const kind = collective_of(record_->kind)) {
-    folded = machine.chooser.fold({*kind, size, program::Reduction::kSum, record_->type, {}});
-  } else {
-    // Every rank sends to the next one: the first pair that leaves the node, if one does, is the slowest.
-    auto const gpus = machine.cluster.node.gpus;
-    auto const from = RankId{static_cast<std::size_t>(record_->ranks > gpus ? gpus - 1 : 0)};
-    auto const to = RankId{(from.index() + 1) % static_cast<std::size_t>(record_->ranks)};
-    folded = collectives::fold_message(size, from, to, machine.cluster, machine.topology);
-  }
-  prediction.algorithm = folded.algorithm;
-  prediction.protocol = folded.protocol;
-  return collectives::time_alone(folded, machine.topology);
+collectives::Candidate CollectiveCase::choose(Bytes size) const {
+  auto const kind = collective_of(record_->kind);
+  if (!kind) return {collectives::Algorithm::kPairwise, collectives::Protocol::kSimple, 1};
+  return machine_->chooser.choose({*kind, size, program::Reduction::kSum, record_->type, {}});
 }
 
-Prediction CollectiveCase::predict(Bytes size) const {
-  auto prediction = Prediction{};
-  auto const device = device_time(size, prediction);
+collectives::Folded CollectiveCase::fold(Bytes size, collectives::Candidate const& way) const {
+  auto const& machine = *machine_;
+  if (auto const kind = collective_of(record_->kind))
+    return collectives::fold_as(
+        machine.chooser.request({*kind, size, program::Reduction::kSum, record_->type, {}}, way));
+  // Every rank sends to the next one: the first pair that leaves the node, if one does, is the slowest.
+  auto const gpus = machine.cluster.node.gpus;
+  auto const from = RankId{static_cast<std::size_t>(record_->ranks > gpus ? gpus - 1 : 0)};
+  auto const to = RankId{(from.index() + 1) % static_cast<std::size_t>(record_->ranks)};
+  return collectives::fold_message(size, from, to, machine.cluster, machine.topology);
+}
+
+Prediction CollectiveCase::predict(Bytes size, collectives::Candidate const& way) const {
+  auto const& machine = *machine_;
+  auto const device = collectives::time_alone(fold(size, way), machine.topology);
   auto const kind = collective_of(record_->kind).value_or(program::CollectiveKind::kBroadcast);
-  auto const run = collectives::BenchmarkRun{record_->launcher, record_->ranks, machine_->layout.most_ranks_per_node()};
-  auto const host = collectives::host_time(kind, run, machine_->cluster.library);
-  prediction.time = to_seconds(collectives::benchmark_time(host, device));
-  return prediction;
+  auto const run = collectives::BenchmarkRun{record_->launcher, record_->ranks, machine.layout.most_ranks_per_node()};
+  auto const host = collectives::host_time(kind, run, machine.cluster.library);
+  return {to_seconds(collectives::benchmark_time(host, device)), way.algorithm, way.protocol};
 }
 
 std::optional<Seconds> CollectiveCase::predict_by_tuner(Bytes size) const {

@@ -24,7 +24,10 @@ class CollectiveCase {
   /// Throws InputError where the machine cannot run the record.
   CollectiveCase(CollectiveRecord const& record, hardware::Cluster cluster);
 
-  [[nodiscard]] Prediction predict(Bytes size) const;
+  [[nodiscard]] Prediction predict(Bytes size) const { return predict(size, choose(size)); }
+  /// The algorithm and protocol that it would be done by; pairwise for send and receive.
+  [[nodiscard]] collectives::Candidate choose(Bytes size) const;
+  [[nodiscard]] Prediction predict(Bytes size, collectives::Candidate const& way) const;
   /// What the library's own tuner believes; nothing for what it does not tune.
   [[nodiscard]] std::optional<Seconds> predict_by_tuner(Bytes size) const;
 
@@ -44,7 +47,7 @@ class CollectiveCase {
     collectives::Layout layout;
     collectives::Chooser chooser;
   };
-  [[nodiscard]] Duration device_time(Bytes size, Prediction& prediction) const;
+  [[nodiscard]] collectives::Folded fold(Bytes size, collectives::Candidate const& way) const;
 
   CollectiveRecord const* record_;
   std::unique_ptr<Machine> machine_;
