@@ -1,4 +1,4 @@
-# One library a folder; its link interface is the layer graph of design.md section 2.
+# One library a folder; its link interface is the layer graph of cmake/layers.txt.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)

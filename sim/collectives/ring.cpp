@@ -6,7 +6,7 @@
 #include "sim/collectives/load_sheet.hpp"
 
 /// The ring. Every rank sends to the next one only, so a step keeps every link of the ring busy with one chunk.
-/// Bytes and steps: nccl.md section 3.1; Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 4.
+/// Bytes and steps: NVIDIA/nccl-tests doc/PERFORMANCE.md; Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 4.
 namespace twinstep::collectives {
 namespace {
 
@@ -174,8 +174,8 @@ RingWork ring_work(FoldRequest const& request) {
   }
 }
 
-/// n - 1 steps a pass, N - 1 of them between nodes (nccl.md section 4.4). A pass crosses into the next tier once for
-/// each switch group below it.
+/// n - 1 steps a pass, N - 1 of them between nodes (NVIDIA/nccl src/graph/tuning.cc). A pass crosses into the next tier
+/// once for each switch group below it.
 Duration ring_latency(FoldRequest const& request, RingWork const& work) {
   auto const& at = request.placement;
   auto const outside = at.nodes - 1;
@@ -195,8 +195,8 @@ Duration ring_latency(FoldRequest const& request, RingWork const& work) {
 ///
 /// Across nodes there is a lane for each of its p GPUs. A lane enters the node by one GPU's NIC, visits all GPUs and
 /// leaves by the last one's NIC; lane i starts at GPU i. So the link from one GPU to the next carries all lanes but
-/// one, W (p - 1) / p, and each GPU moves W / p through its NIC in each direction (collective-cost.md section 2,
-/// "p/(p-1)"). Lanes stay on their rail because every second node walks them the other way round (nccl.md 5.2).
+/// one, W (p - 1) / p, and each GPU moves W / p through its NIC in each direction. Lanes stay on their rail because
+/// every second node walks them the other way round (NVIDIA/nccl src/graph/connect.cc, connectRings).
 void add_node(LoadSheet& sheet, FoldRequest const& request, RingWork const& work, std::int64_t held) {
   auto const& at = request.placement;
   auto const lanes = static_cast<double>(held);
