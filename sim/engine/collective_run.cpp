@@ -62,7 +62,8 @@ CollectiveResult run_exact(collectives::FoldRequest const& request, collectives:
   auto groups = places_of_groups(layout, request.placement);
   auto const replay = collectives::replay_of(request);
   auto clock = FlowClock{};
-  auto const routes = RouteTable{request.topology, nodes_in_use(groups), request.placement.is_rail_optimised, clock};
+  auto const routes =
+      RouteTable{request.topology, nodes_in_use(groups), request.placement.is_rail_optimised, Users::kMessages, clock};
   auto runs = std::vector<MessageReplay>{};
   runs.reserve(groups.size());
   for (auto& places : groups)
@@ -85,7 +86,8 @@ CollectiveResult run_exact(collectives::FoldRequest const& request, collectives:
   result.intra = to_bytes(std::floor(runs.front().bytes_inside() + 0.5));
   result.inter = to_bytes(std::floor(runs.front().bytes_outside() + 0.5));
   auto links = BusiestLinks{request.topology};
-  for (std::uint32_t r = 0; r < routes.size(); ++r) links.add(routes.origin(r), clock.network().carried(r));
+  for (std::uint32_t r = 0; r < routes.size(); ++r)
+    for (auto const link : routes.series(r)) links.add(link, clock.network().carried(r));
   result.links = std::move(links).over(result.time);
   return result;
 }

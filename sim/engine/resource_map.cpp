@@ -23,7 +23,7 @@ void ResourceMap::map_ranks(program::Projection const& cells, Machine const& mac
   }
   auto const nodes = std::int64_t{places_.back().node} + 1;
   auto const has_rails = machine.cluster().fabric.is_rail_optimised && topology.nics() > 1;
-  routes_.emplace(topology, nodes, has_rails, clock);
+  routes_.emplace(topology, nodes, has_rails, Users::kAll, clock);
 }
 
 void ResourceMap::map_views(program::Projection const& cells, Machine const& machine, FlowClock& clock) {

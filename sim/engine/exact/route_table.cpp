@@ -1,6 +1,7 @@
 #include "sim/engine/exact/route_table.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "sim/base/check.hpp"
 
@@ -16,25 +17,59 @@ bool is_hashed(topology::Topology const& topology, ResourceId id) {
 
 }  // namespace
 
-RouteTable::RouteTable(topology::Topology const& topology, std::int64_t nodes, bool is_rail_optimised, FlowClock& clock)
+RouteTable::RouteTable(topology::Topology const& topology, std::int64_t nodes, bool is_rail_optimised, Users users,
+                       FlowClock& clock)
     : topology_{&topology},
       gpus_{static_cast<std::uint32_t>(topology.gpus_per_node())},
       rails_meet_above_leaf_{is_rail_optimised && topology.levels() > 1} {
+  find_series(users);
   for (std::size_t r = 0; r < topology.resources().size(); ++r) add_resource(ResourceId{r}, nodes, clock);
   for (std::size_t condition = 0; condition <= topology.faulty_nodes().size(); ++condition)
     routes_.push_back(find_routes(condition));
+}
+
+/// Resources of a node that stand in the same routes, equally often. Nodes in another condition have other routes.
+void RouteTable::find_series(Users users) {
+  auto const& topology = *topology_;
+  auto crossed = std::vector<std::vector<std::size_t>>(topology.resources().size());  // routes, by resource
+  auto route_count = std::size_t{0};
+  auto const cross = [&](topology::Route route) {
+    for (auto const id : route) crossed[id.index()].push_back(route_count);
+    ++route_count;
+  };
+  for (auto gpu = std::int64_t{0}; gpu < topology.gpus_per_node(); ++gpu) {
+    for (auto peer = std::int64_t{0}; peer < topology.gpus_per_node(); ++peer) {
+      if (peer == gpu) continue;
+      cross(topology.within_node(gpu, peer));
+      cross(topology.ring_link(gpu, peer));
+    }
+    if (topology.nics() == 0) continue;
+    cross(topology.out_of_node(gpu));
+    cross(topology.into_node(gpu));
+  }
+  auto const may_join = users == Users::kMessages && topology.faulty_nodes().empty();
+  auto first_of = std::map<std::vector<std::size_t>, std::size_t>{};
+  series_.resize(crossed.size());
+  for (std::size_t r = 0; r < crossed.size(); ++r) {
+    auto const joins = may_join && !crossed[r].empty();
+    auto const first = joins ? first_of.try_emplace(crossed[r], r).first->second : r;
+    series_[first].emplace_back(r);
+  }
 }
 
 /// All instances, and where flows are hashed all parallel links of each.
 void RouteTable::add_resource(ResourceId id, std::int64_t nodes, FlowClock& clock) {
   auto const& resource = topology_->resource(id);
   first_.push_back(static_cast<std::uint32_t>(origin_.size()));
+  auto const& in_series = series_[id.index()];
+  if (in_series.empty()) return;
   auto const links = is_hashed(*topology_, id) ? resource.links : 1;
   auto const instances = divide_up(nodes, resource.nodes_below) * resource.per_nodes;
   for (auto i = std::int64_t{0}; i < instances; ++i) {
-    auto const rate = topology_->bandwidth_of(id, i).count() / static_cast<double>(links);
+    auto rate = topology_->bandwidth_of(id, i);
+    for (auto const other : in_series) rate = std::min(rate, topology_->bandwidth_of(other, i));
     for (auto link = std::int64_t{0}; link < links; ++link) {
-      clock.add_resource(BytesPerSecond{rate});
+      clock.add_resource(rate * (1.0 / static_cast<double>(links)));
       origin_.push_back(id);
     }
   }
@@ -68,6 +103,7 @@ RouteTable::Routes RouteTable::find_routes(std::size_t condition) const {
 RouteTable::Hops RouteTable::hops(topology::Route route, std::int64_t gpu) const {
   auto out = Hops{};
   for (auto const id : route) {
+    if (series_[id.index()].empty()) continue;  // the one that it stands with is on the route too
     auto const& resource = topology_->resource(id);
     TWINSTEP_CHECK(resource.nodes_below == 1, "a route inside a node, or out of it, crosses what the node has");
     auto const first = first_[id.index()] + static_cast<std::uint32_t>(topology_->instance(id, 0, gpu));

@@ -25,12 +25,19 @@ struct Hop {
   [[nodiscard]] std::uint32_t at(std::uint32_t node) const { return first + node * per_nodes; }
 };
 
+/// Who loads the links: messages alone, or copies and kernels beside them.
+enum class Users : std::uint8_t { kMessages, kAll };
+
 /// The instances of a topology's resources as resources of a network, and the routes over them. Holds `nodes` nodes
 /// from node 0 on and what stands above them. Size O(resources × nodes), and O(square of a node's GPUs) for the routes,
 /// once for every condition that nodes are in.
+///
+/// Links in series, which the same messages cross (a GPU's PCIe and the NIC that it has for itself), are one resource
+/// as fast as the slowest of them. Where copies use some of them too, each stands for itself.
 class RouteTable {
  public:
-  RouteTable(topology::Topology const& topology, std::int64_t nodes, bool is_rail_optimised, FlowClock& clock);
+  RouteTable(topology::Topology const& topology, std::int64_t nodes, bool is_rail_optimised, Users users,
+             FlowClock& clock);
 
   /// Between two GPUs of a node: of a message by itself, or between neighbours of a ring.
   [[nodiscard]] std::span<Hop const> inside(Place from, std::uint32_t to_gpu) const {
@@ -64,8 +71,11 @@ class RouteTable {
     return first_[topology_->hbm().index()] + place.node * gpus_ + place.gpu;
   }
 
-  /// The topology's resource behind a resource of the network.
+  /// The topology's resource behind a resource of the network, and all of those that stand in series with it.
   [[nodiscard]] ResourceId origin(std::uint32_t resource) const { return origin_[resource]; }
+  [[nodiscard]] std::span<ResourceId const> series(std::uint32_t resource) const {
+    return series_[origin_[resource].index()];
+  }
   [[nodiscard]] std::size_t size() const { return origin_.size(); }
 
  private:
@@ -83,6 +93,7 @@ class RouteTable {
   [[nodiscard]] Routes const& routes(std::uint32_t node) const {
     return routes_[routes_.size() == 1 ? 0 : topology_->condition_of(node)];
   }
+  void find_series(Users users);
   void add_resource(ResourceId id, std::int64_t nodes, FlowClock& clock);
   [[nodiscard]] Routes find_routes(std::size_t condition) const;
   [[nodiscard]] Hops hops(topology::Route route, std::int64_t gpu) const;
@@ -93,7 +104,8 @@ class RouteTable {
   std::uint32_t gpus_;
   std::vector<std::uint32_t> first_;  // by resource of the topology
   std::vector<ResourceId> origin_;
-  std::vector<Routes> routes_;  // by condition
+  std::vector<std::vector<ResourceId>> series_;  // by resource of the topology; empty if it stands with another
+  std::vector<Routes> routes_;                   // by condition
   bool rails_meet_above_leaf_ = false;
 };
 
