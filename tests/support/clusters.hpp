@@ -80,11 +80,11 @@ inline hardware::Cluster crossbar_node(std::int64_t gpus, BytesPerSecond bandwid
   return cluster;
 }
 
-/// Nodes of 8 GPUs with 450 GB/s NVLink, 8 NICs of 50 GB/s, rail-optimised leaves of 32 nodes: the rates of a DGX H100 on
-/// NDR InfiniBand (NVIDIA, *DGX H100 System Data Sheet* and *DGX SuperPOD Reference Architecture*, H100). Efficiencies
-/// 0.81 inside and 0.98 between nodes are plateaus of rings in published nccl-tests sweeps, of 8 H200 and of 2 nodes of 8
-/// H100. Latencies are those of a ring with NCCL's Simple protocol (NVIDIA/nccl src/graph/tuning.cc, hwLatencies and
-/// baseLatencies): 3.4 us over NVLink, 14 us over the network, 8.4 us once.
+/// Nodes of 8 GPUs with 450 GB/s NVLink, 8 NICs of 50 GB/s, rail-optimised leaves of 32 nodes: the rates of a DGX H100
+/// on NDR InfiniBand (NVIDIA, *DGX H100 System Data Sheet* and *DGX SuperPOD Reference Architecture*, H100).
+/// Efficiencies 0.81 inside and 0.98 between nodes are plateaus of rings in published nccl-tests sweeps, of 8 H200 and
+/// of 2 nodes of 8 H100. Latencies are those of a ring with NCCL's Simple protocol (NVIDIA/nccl src/graph/tuning.cc,
+/// hwLatencies and baseLatencies): 3.4 us over NVLink, 14 us over the network, 8.4 us once.
 inline hardware::Cluster h100_like(std::int64_t nodes) {
   using namespace literals;
   auto cluster = ideal_cluster(nodes, 8, hardware::IntraNode::kNvSwitch);
