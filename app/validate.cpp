@@ -6,7 +6,9 @@
 #include <fmt/core.h>
 
 #include "app/commands.hpp"
+#include "app/findings.hpp"
 #include "app/machine.hpp"
+#include "app/measured_records.hpp"
 #include "app/output.hpp"
 #include "reports/quantity_text.hpp"
 #include "reports/render/accuracy_text.hpp"
@@ -43,7 +45,7 @@ CollectiveCase make_case(CollectiveRecord const& record, std::optional<hardware:
 Study study_of(ValidateOptions const& options, std::optional<hardware::Cluster> const& named) {
   auto study = Study{};
   for (auto const& file : options.files) {
-    for (auto& record : validate::read_collective_records(io::parse_file(file))) {
+    for (auto& record : read_measured_records(file, named)) {
       try {
         static_cast<void>(make_case(record, named));
         study.records.push_back(std::move(record));
@@ -222,7 +224,8 @@ int validate_collectives(ValidateOptions const& options) {
     print(constants_text(left_out));
     return kDone;
   }
-  auto const accuracy = accuracy_of(study, predictors, options.leaves_out);
+  auto accuracy = accuracy_of(study, predictors, options.leaves_out);
+  add_findings(accuracy, study.cases);
   print(options.as_json ? reports::accuracy_json(accuracy) : reports::accuracy_text(accuracy, standard_output_style()));
   auto const error = accuracy.predictors.front().by_size.front().mean;
   return options.max_mape && (!error || *error * 100 > *options.max_mape) ? kGateMissed : kDone;

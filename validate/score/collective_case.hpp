@@ -31,6 +31,13 @@ class CollectiveCase {
   /// What the library's own tuner believes; nothing for what it does not tune.
   [[nodiscard]] std::optional<Seconds> predict_by_tuner(Bytes size) const;
 
+  /// Whether constants are fitted to it: healthy by today's software, on GPUs that are not older than NCCL's present
+  /// constants, and not reduced in the network, which says nothing about the transport between hosts.
+  [[nodiscard]] bool is_fitted() const {
+    auto const capability = cluster().node.gpu.compute_capability.value;
+    return record_->health == "healthy" && (capability == 0 || capability >= 70) &&
+           !record_->environment.contains("SHARP");
+  }
   [[nodiscard]] CollectiveRecord const& record() const { return *record_; }
   [[nodiscard]] hardware::Cluster const& cluster() const { return machine_->cluster; }
   [[nodiscard]] collectives::Layout const& layout() const { return machine_->layout; }

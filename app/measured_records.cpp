@@ -1,0 +1,63 @@
+#include "app/measured_records.hpp"
+
+#include <map>
+
+#include <fmt/format.h>
+
+#include "app/output.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/io/document.hpp"
+#include "validate/records/nccl_tests.hpp"
+
+namespace twinstep::app {
+namespace {
+
+bool is_json(std::string const& text) {
+  auto const first = text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && (text[first] == '[' || text[first] == '{');
+}
+
+/// The nodes of `cluster` are the hosts of the log, if it has several.
+void check_hosts(std::string const& file, records::CollectiveLog const& log, hardware::Cluster const& cluster) {
+  auto ranks = std::map<std::string, std::int64_t>{};
+  for (auto const& rank : log.seen_ranks) ++ranks[rank.host];
+  if (ranks.size() < 2) return;
+  auto const in_host = cluster.node.gpus_per_host > 0 ? cluster.node.gpus_per_host : cluster.node.gpus;
+  for (auto const& [host, count] : ranks)
+    if (count != in_host)
+      throw InputError{
+          fmt::format("{}: found {} ranks on {}, but a node of {} has {} GPUs; give --cluster the facts of such nodes: "
+                      "\"gpus_per_node\": {}",
+                      file, count, host, cluster.name, in_host, count)};
+}
+
+void check(std::string const& file, records::CollectiveLog const& log, hardware::Cluster const& cluster) {
+  if (log.collective == records::LoggedCollective::kUnknown)
+    throw InputError{fmt::format(
+        "{}: found a table that does not say which collective it is of, expected a line with the program's name, such "
+        "as all_reduce_perf; add it",
+        file)};
+  if (!log.ranks)
+    throw InputError{
+        fmt::format("{}: found no number of ranks, expected \"#  Rank\" lines; keep the log's beginning", file)};
+  check_hosts(file, log, cluster);
+}
+
+}  // namespace
+
+std::vector<validate::CollectiveRecord> read_measured_records(std::string const& file,
+                                                              std::optional<hardware::Cluster> const& named) {
+  auto const text = io::read_text(file);
+  if (is_json(text)) return validate::read_collective_records(io::parse({file, text}));
+  auto const logs = records::read_nccl_tests(file, text);
+  if (!named)
+    throw InputError{fmt::format(
+        "{}: found a log of nccl-tests, which does not say what machine it is of; name it with --cluster", file)};
+  for (auto const& log : logs) {
+    for (auto const& warning : log.warnings) warn(warning);
+    check(file, log, *named);
+  }
+  return validate::read_collective_records(io::parse({file, records::records_json(file, logs)}));
+}
+
+}  // namespace twinstep::app

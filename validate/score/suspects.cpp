@@ -1,0 +1,165 @@
+#include "validate/score/suspects.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "hw_profiles/reader.hpp"
+
+namespace twinstep::validate {
+namespace {
+
+using hardware::Cluster;
+using hardware::IntraNode;
+
+/// How far a fault goes, in its own measure: NICs that are left, halvings of PCIe's rate.
+using Degree = std::int64_t;
+
+/// A kind of fault.
+struct Fault {
+  std::string_view kind;
+  bool (*applies)(CollectiveCase const& one);
+  std::vector<Degree> (*degrees)(Cluster const& cluster);  ///< the mildest first
+  std::string (*sentence)(Cluster const& cluster, Degree degree);
+  void (*change)(Cluster& cluster, Degree degree);
+};
+
+bool leaves_node(CollectiveCase const& one) {
+  return one.layout().nodes() > 1;
+}
+
+bool shares_node(CollectiveCase const& one) {
+  return one.layout().most_ranks_per_node() > 1;
+}
+
+bool is_linked_by_pcie(hardware::Node const& node) {
+  return node.intra == IntraNode::kPcieP2p || node.intra == IntraNode::kPcieStaged;
+}
+
+bool is_set(CollectiveCase const& one, std::string const& variable) {
+  return one.cluster().library.environment.contains(variable);
+}
+
+std::vector<Degree> once(Cluster const& /*cluster*/) {
+  return {1};
+}
+
+std::int64_t plugged_nics(Cluster const& cluster) {
+  auto const ports = cluster.fabric.ports_per_node;
+  return ports > 0 ? std::min(ports, cluster.node.nics) : cluster.node.nics;
+}
+
+/// The counts that divide all NICs: GPUs share them evenly, as NCCL's channels do.
+std::vector<Degree> fewer_nics(Cluster const& cluster) {
+  auto const all = plugged_nics(cluster);
+  auto counts = std::vector<Degree>{};
+  for (auto count = all / 2; count >= 1; --count)
+    if (all % count == 0) counts.push_back(count);
+  return counts;
+}
+
+hardware::Transport sockets() {
+  return hw_profiles::read_transport(io::string_node("tcp", "transport"));
+}
+
+/// A generation of PCI Express has half the rate of the next one, and a slot of 16 lanes of the third 8 GT/s with 128
+/// bits in 130 (PCI Express Base Specification 3.0).
+constexpr auto kThirdGeneration = BytesPerSecond{8e9 * 16 / 8 * 128 / 130};
+constexpr std::int64_t kLatestGeneration = 6;
+constexpr std::int64_t kLanes = 16;
+
+/// Of the GPU's slot; nothing if it is older, or no PCIe.
+std::optional<std::int64_t> generation_of(Cluster const& cluster) {
+  auto const rate = cluster.node.gpu.pcie.value / kThirdGeneration;
+  auto const generation = rate > 0 ? 3 + std::llround(std::log2(rate)) : 0;
+  return generation >= 3 && generation <= kLatestGeneration ? std::optional<std::int64_t>{generation} : std::nullopt;
+}
+
+std::string slower_pcie(Cluster const& cluster, Degree halvings) {
+  auto const generation = *generation_of(cluster) - halvings;
+  return fmt::format("PCIe at {} of its rate ({}{} lanes)", halvings == 1 ? "half" : "a quarter",
+                     generation >= 3 ? fmt::format("Gen{}, or ", generation) : "", kLanes >> halvings);
+}
+
+/// Of GPUs and NICs; the latter run no faster than their slots.
+void slow_pcie(Cluster& cluster, Degree halvings) {
+  auto& node = cluster.node;
+  auto const share = std::exp2(-static_cast<double>(halvings));
+  if (is_linked_by_pcie(node)) node.gpu_link.value = node.gpu_link.value * share;
+  node.pcie.value = node.pcie.value * share;
+  node.gpu.pcie.value = node.gpu.pcie.value * share;
+  node.nic.value = std::min(node.nic.value, node.pcie.value);
+}
+
+void lose_peers(Cluster& cluster) {
+  auto& node = cluster.node;
+  node.gpu_link = node.gpu.pcie;
+  node.intra = IntraNode::kPcieStaged;
+  node.link = hw_profiles::read_link(io::string_node("pcie-staged", "link"));
+}
+
+auto const kFaults = std::to_array<Fault>({
+    {"NVLS switched off",
+     [](CollectiveCase const& one) {
+       return shares_node(one) && one.cluster().node.intra == IntraNode::kNvSwitch &&
+              one.cluster().node.link.multicast_efficiency.value > 0 && !is_set(one, "NCCL_NVLS_ENABLE");
+     },
+     once, [](Cluster const&, Degree) { return std::string{"NVLS switched off"}; },
+     [](Cluster& cluster, Degree) { cluster.library.environment["NCCL_NVLS_ENABLE"] = "0"; }},
+    {"no GPUDirect",
+     [](CollectiveCase const& one) { return leaves_node(one) && one.cluster().fabric.transport.has_gpu_direct; }, once,
+     [](Cluster const&, Degree) { return std::string{"no GPUDirect (data bounces through host memory)"}; },
+     [](Cluster& cluster, Degree) { cluster.fabric.transport.has_gpu_direct = false; }},
+    {"fewer NICs", leaves_node, fewer_nics,
+     [](Cluster const& cluster, Degree left) {
+       return fmt::format("{} of {} NICs in use", left, plugged_nics(cluster));
+     },
+     [](Cluster& cluster, Degree left) { cluster.fabric.ports_per_node = left; }},
+    {"slower PCIe",
+     [](CollectiveCase const& one) {
+       return generation_of(one.cluster()) && (leaves_node(one) || is_linked_by_pcie(one.cluster().node));
+     },
+     [](Cluster const&) {
+       return std::vector<Degree>{1, 2};
+     },
+     slower_pcie, slow_pcie},
+    {"TCP instead of RDMA",
+     [](CollectiveCase const& one) { return leaves_node(one) && one.cluster().fabric.transport.is_rdma; }, once,
+     [](Cluster const&, Degree) { return std::string{"TCP instead of RDMA"}; },
+     [](Cluster& cluster, Degree) { cluster.fabric.transport = sockets(); }},
+    {"no peer-to-peer inside the node",
+     [](CollectiveCase const& one) { return shares_node(one) && one.cluster().node.intra != IntraNode::kPcieStaged; },
+     once, [](Cluster const&, Degree) { return std::string{"no peer-to-peer between GPUs of a node"}; },
+     [](Cluster& cluster, Degree) { lose_peers(cluster); }},
+    {"half of the NVLinks",
+     [](CollectiveCase const& one) { return shares_node(one) && one.cluster().node.link.is_nvlink; }, once,
+     [](Cluster const&, Degree) { return std::string{"half of each GPU's NVLinks"}; },
+     [](Cluster& cluster, Degree) {
+       if (cluster.node.link.is_nvlink) cluster.node.gpu_link.value = cluster.node.gpu_link.value * 0.5;
+     }},
+    {"fewer channels",
+     [](CollectiveCase const& one) { return !is_set(one, "NCCL_MAX_NCHANNELS") && !is_set(one, "NCCL_MIN_NCHANNELS"); },
+     [](Cluster const&) {
+       return std::vector<Degree>{8, 4, 2, 1};
+     },
+     [](Cluster const&, Degree most) { return fmt::format("no more than {} channel{}", most, most == 1 ? "" : "s"); },
+     [](Cluster& cluster, Degree most) { cluster.library.environment["NCCL_MAX_NCHANNELS"] = std::to_string(most); }},
+});
+
+}  // namespace
+
+std::vector<Suspect> suspects_of(CollectiveCase const& one) {
+  auto suspects = std::vector<Suspect>{};
+  for (auto const& fault : kFaults) {
+    if (!fault.applies(one)) continue;
+    for (auto const degree : fault.degrees(one.cluster()))
+      suspects.push_back({fault.kind, fault.sentence(one.cluster(), degree),
+                          [&fault, degree](Cluster& cluster) { fault.change(cluster, degree); }});
+  }
+  return suspects;
+}
+
+}  // namespace twinstep::validate
