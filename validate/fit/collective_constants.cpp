@@ -20,6 +20,12 @@ BytesPerSecond from_gigabytes(double value) {
   return BytesPerSecond{value * 1e9};
 }
 
+/// What NCCL's tuner believes that LL reaches inside a node: the unit in which a link's limit is fitted.
+BytesPerSecond tuner_ll_limit(Cluster const& cluster) {
+  auto const generation = std::clamp<std::int64_t>(cluster.node.gpu.compute_capability.value / 10 - 7, 0, 3);
+  return cluster.library.tuning.ll_limit[static_cast<std::size_t>(generation)].front();
+}
+
 bool is_inside(CollectiveCase const& one) {
   return one.layout().most_ranks_per_node() > 1;
 }
@@ -66,6 +72,12 @@ std::string limited_link(CollectiveCase const& one) {
 }
 std::string transport(CollectiveCase const& one) {
   return only_if(is_between(one), one.cluster().fabric.transport.name);
+}
+std::string rdma_transport(CollectiveCase const& one) {
+  return only_if(one.cluster().fabric.transport.is_rdma, transport(one));
+}
+std::string socket_transport(CollectiveCase const& one) {
+  return only_if(!one.cluster().fabric.transport.is_rdma, transport(one));
 }
 std::string lone_transport(CollectiveCase const& one) {
   return only_if(is_between(one) && !is_inside(one), one.cluster().fabric.transport.name);
@@ -129,11 +141,15 @@ constexpr auto kConstants = std::to_array<Constant>({
     {"rack_multicast_efficiency", 0.6, 0.1, 0.1, TWINSTEP_NUMBER(node.link.rack_multicast_efficiency), rack_link,
      links},
     {"multicast_latency", 30, 0.5, 0.5, TWINSTEP_TIME(node.link.multicast_latency), any_multicast_link, links},
-    {"ll_limit", 30, 1.5, 1.5, TWINSTEP_RATE(node.link.ll_limit), limited_link, links},
-    {"efficiency", 0.9, 0.05, 0.08, TWINSTEP_NUMBER(fabric.transport.efficiency), transport, transports},
+    {"ll_limit", 0.6, 0.5, 1.0,
+     [](Cluster const& cluster) { return cluster.node.link.ll_limit.value / tuner_ll_limit(cluster); },
+     [](Cluster& cluster, double value) { cluster.node.link.ll_limit.value = tuner_ll_limit(cluster) * value; },
+     limited_link, links},
+    {"efficiency", 0.9, 0.03, 0.06, TWINSTEP_NUMBER(fabric.transport.efficiency), transport, transports},
     {"lone_gpu_efficiency", 0.85, 0.15, 0.1, TWINSTEP_NUMBER(fabric.transport.lone_gpu_efficiency), lone_transport,
      transports},
-    {"step_latency", 6, 1.5, 1.0, TWINSTEP_TIME(fabric.transport.step_latency), transport, transports},
+    {"step_latency", 6, 0.7, 0.7, TWINSTEP_TIME(fabric.transport.step_latency), rdma_transport, transports},
+    {"step_latency", 50, 0.5, 0.8, TWINSTEP_TIME(fabric.transport.step_latency), socket_transport, transports},
     {"ll.latency_factor", 1.1, 0.2, 0.1, TWINSTEP_NUMBER(library.protocols[0].latency_factor), tuned_library,
      libraries},
     {"ll128.latency_factor", 1.3, 0.3, 0.1, TWINSTEP_NUMBER(library.protocols[1].latency_factor), tuned_library,

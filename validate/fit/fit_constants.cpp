@@ -24,12 +24,12 @@ double logarithm_of_most(Constant const& constant) {
   return is_fraction ? 0.0 : std::log(constant.neutral) + 5;
 }
 
-/// Grows linearly far from zero, so that one bad point does not carry a fit away (pseudo-Huber).
+/// Far from zero it hardly grows any more, so that a sweep which something else held back does not carry a fit away
+/// (Cauchy's loss).
 double robust(double residual) {
-  constexpr auto kBend = 2.0;
+  constexpr auto kBend = 1.5;
   auto const scaled = residual / kBend;
-  auto const cost = 2 * kBend * kBend * (std::sqrt(1 + scaled * scaled) - 1);
-  return std::copysign(std::sqrt(cost), residual);
+  return std::copysign(kBend * std::sqrt(std::log1p(scaled * scaled)), residual);
 }
 
 class Fit {

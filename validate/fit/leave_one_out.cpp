@@ -31,7 +31,7 @@ std::vector<Predictions> predict_left_out(std::vector<CollectiveRecord> const& r
     for (auto s = next++; s < systems.size(); s = next++) {
       auto seen = std::vector<CollectiveCase*>{};
       for (auto& one : cases)
-        if (one.record().system != systems[s] && one.record().is_healthy()) seen.push_back(&one);
+        if (one.record().system != systems[s] && one.is_fitted()) seen.push_back(&one);
       found[s] = {systems[s], fit_constants(seen)};
       for (std::size_t i = 0; i < records.size(); ++i) {
         if (records[i].system != systems[s]) continue;
