@@ -50,6 +50,16 @@ TEST_CASE("profiles check finds nothing in what ships, and the place in what is 
   CHECK_THAT(broken.err, Catch::Contains("gpu.json") && Catch::Contains("memory_capacity"));
 }
 
+TEST_CASE("profiles check finds a profile of every kind by its name", "[cli][profiles]") {
+  for (auto const* const name :
+       {"flat-switch", "dgx-h100", "h100-80g", "infiniband-ndr", "nvlink4", "transport/ideal", "rccl"}) {
+    auto const outcome = run_twinstep({"profiles", "check", name});
+    INFO(name);
+    CHECK(outcome.exit_code == 0);
+    CHECK_THAT(outcome.out, Catch::Contains("no findings"));
+  }
+}
+
 TEST_CASE("profiles check asks a file that does not say its kind to name its schema", "[cli][profiles]") {
   auto const folder = Scratch{};
   folder.write("gpu.json", R"({"name": "gpu"})");
