@@ -19,7 +19,7 @@ constexpr std::int64_t kRanks = 8;
 hardware::Cluster network(BytesPerSecond rate, Duration alpha = 1_us) {
   auto cluster = tests::flat_cluster(kRanks, rate, alpha);
   cluster.node.gpu.memory_bandwidth.value = 1000_GBps;
-  cluster.collectives.memory_bytes_per_wire_byte.value = 0;
+  cluster.library.memory_bytes_per_wire_byte.value = 0;
   return cluster;
 }
 
@@ -73,7 +73,9 @@ TEST_CASE("the ring's time is 2 (p - 1) alpha + 2 (p - 1)/p N/B, and the engine 
   auto const step = simulate(StrategyName::kNaive, kRanks, 1_GBps);
   for (auto const& span : step.spans) {
     if (!program::is_communication(span.kind)) continue;
-    auto const folded = fold(program::CollectiveKind::kAllReduce, span.bytes, layout, cluster, topology);
+    auto const question = collectives::Question{
+        program::CollectiveKind::kAllReduce, span.bytes, program::Reduction::kSum, DataType::kBf16, {}};
+    auto const folded = fold(question, layout, cluster, topology);
     CHECK(span.end - span.start == time_alone(folded, topology));
     if (folded.algorithm != collectives::Algorithm::kRing) continue;
     CHECK(span.end - span.start == 14_us + transfer_time(span.bytes * 14 / 8, 1_GBps));
