@@ -26,7 +26,8 @@ class Execution {
     while (!is_done()) run_step();
   }
 
-  /// The working buffers of the ranks, then of agents. Of all_to_all: what has been received, one piece for each sender.
+  /// The working buffers of the ranks, then of agents. Of all_to_all: what has been received, one piece for each
+  /// sender.
   [[nodiscard]] RankBuffers<T> const& buffers() const { return received_.empty() ? buffers_ : received_; }
   /// `rank` may be an agent: ranks + a.
   [[nodiscard]] std::int64_t sent_elements(std::int64_t rank) const { return sent_[index(rank)]; }
