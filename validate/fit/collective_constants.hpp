@@ -24,6 +24,7 @@ struct Constant {
   /// does not depend on it.
   std::string (*owner)(CollectiveCase const& one) = nullptr;
   std::string (*pool)(CollectiveCase const& one) = nullptr;
+  bool has_outliers = false;  ///< one owner may be ten times the others: it does not carry their mean along
 };
 
 [[nodiscard]] std::span<Constant const> collective_constants();

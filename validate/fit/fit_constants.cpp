@@ -70,10 +70,12 @@ class Fit {
                           });
       }
       variables.owners[owner] = add();
-      problem_.add_term({variables.owners[owner], variables.pools[pool]}, 1,
-                        [spread = constant.spread](auto values, auto residuals, bool) {
-                          residuals[0] = (values[0] - values[1]) / spread;
-                        });
+      problem_.add_term(
+          {variables.owners[owner], variables.pools[pool]}, 1,
+          [spread = constant.spread, has_outliers = constant.has_outliers](auto values, auto residuals, bool) {
+            auto const apart = (values[0] - values[1]) / spread;
+            residuals[0] = has_outliers ? robust(apart) : apart;
+          });
     }
     variables_.push_back(std::move(variables));
   }
