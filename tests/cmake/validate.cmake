@@ -1,7 +1,7 @@
-# Records of others, and the benchmark that makes our own, on GPUs that are not there.
+# Records of others and what is wrong with them, and the benchmark that makes our own, on GPUs that are not there.
 twinstep_test(unit_records
-  SOURCES unit/nccl_tests_log_test.cpp unit/nccl_topology_test.cpp unit/nvidia_smi_test.cpp
-  DEPENDS validate_records hw_profiles_check)
+  SOURCES unit/diagnosis_test.cpp unit/nccl_tests_log_test.cpp unit/nccl_topology_test.cpp unit/nvidia_smi_test.cpp
+  DEPENDS validate_records validate_score hw_profiles_check)
 target_compile_definitions(unit_records PRIVATE TWINSTEP_FIXTURES="${CMAKE_CURRENT_SOURCE_DIR}/fixtures")
 
 twinstep_test(unit_measure

@@ -41,6 +41,7 @@ class CollectiveCase {
   [[nodiscard]] CollectiveRecord const& record() const { return *record_; }
   [[nodiscard]] hardware::Cluster const& cluster() const { return machine_->cluster; }
   [[nodiscard]] collectives::Layout const& layout() const { return machine_->layout; }
+  [[nodiscard]] collectives::tuner::Graph const& graph() const { return machine_->chooser.graph(); }
   /// The constants of links, transport, library and launchers may be changed. Nothing else may: routes and the tuner's
   /// graph were made from it.
   [[nodiscard]] hardware::Cluster& constants() { return machine_->cluster; }

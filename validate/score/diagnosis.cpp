@@ -150,6 +150,11 @@ std::vector<std::string> kinds_of(std::vector<Suspect> const& suspects) {
   return kinds;
 }
 
+/// Two digits, without an exponent.
+std::string factor_text(double factor) {
+  return factor < 10 ? fmt::format("{:.2g}", factor) : fmt::format("{:.0f}", factor);
+}
+
 std::string size_text(Bytes size) {
   constexpr auto kUnits = std::to_array<std::string_view>({"B", "KiB", "MiB", "GiB", "TiB"});
   auto value = static_cast<double>(size.count());
@@ -161,7 +166,8 @@ std::string size_text(Bytes size) {
 }  // namespace
 
 std::string Diagnosis::text() const {
-  auto const apart = fmt::format("takes {:.2g} times as long as predicted from {} on", factor, size_text(from));
+  auto const apart =
+      fmt::format("takes {} times as long as predicted from {} on", factor_text(factor), size_text(from));
   if (factor < 1)
     return fmt::format("{}: it is faster than the machine that was described, which may have more or faster links",
                        apart);
@@ -183,17 +189,18 @@ std::optional<Diagnosis> diagnose(CollectiveCase const& one) {
   auto const is_slower = [&](std::size_t start) { return diagnosis_of(points, logs, start).factor > 1; };
   if (std::ranges::none_of(starts, is_slower)) return result;
   auto const suspects = suspects_of(one);
-  for (auto const try_all : {try_singles, try_pairs}) {
-    auto const trials = try_all(one, points, suspects);
-    for (auto const start : starts) {
-      auto const best = is_slower(start) ? explanations(trials, logs, start) : std::vector<Trial const*>{};
-      if (best.empty()) continue;
-      auto found = diagnosis_of(points, logs, start);
-      found.causes = sentences_of(*best.front());
-      found.alternatives = other_kinds(best);
-      found.remaining = std::exp(distance(std::span{best.front()->logs}.subspan(start)));
-      return found;
-    }
+  auto const singles = try_singles(one, points, suspects);
+  auto const pairs = try_pairs(one, points, suspects);
+  for (auto const start : starts) {
+    if (!is_slower(start)) continue;
+    for (auto const* const trials : {&singles, &pairs})
+      if (auto const best = explanations(*trials, logs, start); !best.empty()) {
+        auto found = diagnosis_of(points, logs, start);
+        found.causes = sentences_of(*best.front());
+        found.alternatives = other_kinds(best);
+        found.remaining = std::exp(distance(std::span{best.front()->logs}.subspan(start)));
+        return found;
+      }
   }
   if (result.factor > 1) result.tried = kinds_of(suspects);
   return result;

@@ -27,7 +27,7 @@ struct Diagnosis {
 /// predicted)|, and leaves no more than 30 %, two together 15 %. Of those within 10 % of the closest, which is our own
 /// error, the first in the order of suspects_of is the cause. Where nothing explains all sizes that lie apart, the
 /// larger ones are tried alone.
-/// Costs a simulation of the sweep for each suspect, and some hundred for pairs.
+/// Costs a simulation of the sweep for each suspect and each pair, some hundred.
 [[nodiscard]] std::optional<Diagnosis> diagnose(CollectiveCase const& one);
 
 }  // namespace twinstep::validate

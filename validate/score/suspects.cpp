@@ -22,9 +22,9 @@ using Degree = std::int64_t;
 struct Fault {
   std::string_view kind;
   bool (*applies)(CollectiveCase const& one);
-  std::vector<Degree> (*degrees)(Cluster const& cluster);  ///< the mildest first
-  std::string (*sentence)(Cluster const& cluster, Degree degree);
-  void (*change)(Cluster& cluster, Degree degree);
+  std::vector<Degree> (*degrees)(CollectiveCase const& one);  ///< the mildest first
+  std::string (*sentence)(CollectiveCase const& one, Degree degree);
+  void (*change)(Cluster& cluster, CollectiveCase const& one, Degree degree);
 };
 
 bool leaves_node(CollectiveCase const& one) {
@@ -43,7 +43,7 @@ bool is_set(CollectiveCase const& one, std::string const& variable) {
   return one.cluster().library.environment.contains(variable);
 }
 
-std::vector<Degree> once(Cluster const& /*cluster*/) {
+std::vector<Degree> once(CollectiveCase const& /*one*/) {
   return {1};
 }
 
@@ -53,8 +53,8 @@ std::int64_t plugged_nics(Cluster const& cluster) {
 }
 
 /// The counts that divide all NICs: GPUs share them evenly, as NCCL's channels do.
-std::vector<Degree> fewer_nics(Cluster const& cluster) {
-  auto const all = plugged_nics(cluster);
+std::vector<Degree> fewer_nics(CollectiveCase const& one) {
+  auto const all = plugged_nics(one.cluster());
   auto counts = std::vector<Degree>{};
   for (auto count = all / 2; count >= 1; --count)
     if (all % count == 0) counts.push_back(count);
@@ -78,14 +78,14 @@ std::optional<std::int64_t> generation_of(Cluster const& cluster) {
   return generation >= 3 && generation <= kLatestGeneration ? std::optional<std::int64_t>{generation} : std::nullopt;
 }
 
-std::string slower_pcie(Cluster const& cluster, Degree halvings) {
-  auto const generation = *generation_of(cluster) - halvings;
+std::string slower_pcie(CollectiveCase const& one, Degree halvings) {
+  auto const generation = *generation_of(one.cluster()) - halvings;
   return fmt::format("PCIe at {} of its rate ({}{} lanes)", halvings == 1 ? "half" : "a quarter",
                      generation >= 3 ? fmt::format("Gen{}, or ", generation) : "", kLanes >> halvings);
 }
 
 /// Of GPUs and NICs; the latter run no faster than their slots.
-void slow_pcie(Cluster& cluster, Degree halvings) {
+void slow_pcie(Cluster& cluster, CollectiveCase const& /*one*/, Degree halvings) {
   auto& node = cluster.node;
   auto const share = std::exp2(-static_cast<double>(halvings));
   if (is_linked_by_pcie(node)) node.gpu_link.value = node.gpu_link.value * share;
@@ -101,52 +101,68 @@ void lose_peers(Cluster& cluster) {
   node.link = hw_profiles::read_link(io::string_node("pcie-staged", "link"));
 }
 
+/// Fewer than NCCL's search finds, which together fill the narrowest links.
+std::vector<Degree> few_channels(CollectiveCase const& one) {
+  auto counts = std::vector<Degree>{};
+  for (auto count = one.graph().ring.count / 2; count >= 1; count /= 2) counts.push_back(count);
+  return counts;
+}
+
+/// Each has the speed that the search gave it, as in NCCL's cost model (src/graph/tuning.cc: the number of channels
+/// times their speed), so that links carry only their part.
+void limit_channels(Cluster& cluster, CollectiveCase const& one, Degree left) {
+  auto const share = static_cast<double>(left) / static_cast<double>(one.graph().ring.count);
+  cluster.library.environment["NCCL_MAX_NCHANNELS"] = std::to_string(left);
+  cluster.node.gpu_link.value = cluster.node.gpu_link.value * share;
+  cluster.node.nic.value = cluster.node.nic.value * share;
+}
+
 auto const kFaults = std::to_array<Fault>({
     {"NVLS switched off",
      [](CollectiveCase const& one) {
        return shares_node(one) && one.cluster().node.intra == IntraNode::kNvSwitch &&
               one.cluster().node.link.multicast_efficiency.value > 0 && !is_set(one, "NCCL_NVLS_ENABLE");
      },
-     once, [](Cluster const&, Degree) { return std::string{"NVLS switched off"}; },
-     [](Cluster& cluster, Degree) { cluster.library.environment["NCCL_NVLS_ENABLE"] = "0"; }},
+     once, [](CollectiveCase const&, Degree) { return std::string{"NVLS switched off"}; },
+     [](Cluster& cluster, CollectiveCase const&, Degree) { cluster.library.environment["NCCL_NVLS_ENABLE"] = "0"; }},
     {"no GPUDirect",
      [](CollectiveCase const& one) { return leaves_node(one) && one.cluster().fabric.transport.has_gpu_direct; }, once,
-     [](Cluster const&, Degree) { return std::string{"no GPUDirect (data bounces through host memory)"}; },
-     [](Cluster& cluster, Degree) { cluster.fabric.transport.has_gpu_direct = false; }},
+     [](CollectiveCase const&, Degree) { return std::string{"no GPUDirect (data bounces through host memory)"}; },
+     [](Cluster& cluster, CollectiveCase const&, Degree) { cluster.fabric.transport.has_gpu_direct = false; }},
     {"fewer NICs", leaves_node, fewer_nics,
-     [](Cluster const& cluster, Degree left) {
-       return fmt::format("{} of {} NICs in use", left, plugged_nics(cluster));
+     [](CollectiveCase const& one, Degree left) {
+       return fmt::format("{} of {} NICs in use", left, plugged_nics(one.cluster()));
      },
-     [](Cluster& cluster, Degree left) { cluster.fabric.ports_per_node = left; }},
+     [](Cluster& cluster, CollectiveCase const&, Degree left) { cluster.fabric.ports_per_node = left; }},
     {"slower PCIe",
      [](CollectiveCase const& one) {
        return generation_of(one.cluster()) && (leaves_node(one) || is_linked_by_pcie(one.cluster().node));
      },
-     [](Cluster const&) {
+     [](CollectiveCase const&) {
        return std::vector<Degree>{1, 2};
      },
      slower_pcie, slow_pcie},
     {"TCP instead of RDMA",
      [](CollectiveCase const& one) { return leaves_node(one) && one.cluster().fabric.transport.is_rdma; }, once,
-     [](Cluster const&, Degree) { return std::string{"TCP instead of RDMA"}; },
-     [](Cluster& cluster, Degree) { cluster.fabric.transport = sockets(); }},
+     [](CollectiveCase const&, Degree) { return std::string{"TCP instead of RDMA"}; },
+     [](Cluster& cluster, CollectiveCase const&, Degree) { cluster.fabric.transport = sockets(); }},
     {"no peer-to-peer inside the node",
      [](CollectiveCase const& one) { return shares_node(one) && one.cluster().node.intra != IntraNode::kPcieStaged; },
-     once, [](Cluster const&, Degree) { return std::string{"no peer-to-peer between GPUs of a node"}; },
-     [](Cluster& cluster, Degree) { lose_peers(cluster); }},
+     once, [](CollectiveCase const&, Degree) { return std::string{"no peer-to-peer between GPUs of a node"}; },
+     [](Cluster& cluster, CollectiveCase const&, Degree) { lose_peers(cluster); }},
     {"half of the NVLinks",
      [](CollectiveCase const& one) { return shares_node(one) && one.cluster().node.link.is_nvlink; }, once,
-     [](Cluster const&, Degree) { return std::string{"half of each GPU's NVLinks"}; },
-     [](Cluster& cluster, Degree) {
+     [](CollectiveCase const&, Degree) { return std::string{"half of each GPU's NVLinks"}; },
+     [](Cluster& cluster, CollectiveCase const&, Degree) {
        if (cluster.node.link.is_nvlink) cluster.node.gpu_link.value = cluster.node.gpu_link.value * 0.5;
      }},
     {"fewer channels",
      [](CollectiveCase const& one) { return !is_set(one, "NCCL_MAX_NCHANNELS") && !is_set(one, "NCCL_MIN_NCHANNELS"); },
-     [](Cluster const&) {
-       return std::vector<Degree>{8, 4, 2, 1};
+     few_channels,
+     [](CollectiveCase const& one, Degree left) {
+       return fmt::format("{} of {} channels", left, one.graph().ring.count);
      },
-     [](Cluster const&, Degree most) { return fmt::format("no more than {} channel{}", most, most == 1 ? "" : "s"); },
-     [](Cluster& cluster, Degree most) { cluster.library.environment["NCCL_MAX_NCHANNELS"] = std::to_string(most); }},
+     limit_channels},
 });
 
 }  // namespace
@@ -155,9 +171,9 @@ std::vector<Suspect> suspects_of(CollectiveCase const& one) {
   auto suspects = std::vector<Suspect>{};
   for (auto const& fault : kFaults) {
     if (!fault.applies(one)) continue;
-    for (auto const degree : fault.degrees(one.cluster()))
-      suspects.push_back({fault.kind, fault.sentence(one.cluster(), degree),
-                          [&fault, degree](Cluster& cluster) { fault.change(cluster, degree); }});
+    for (auto const degree : fault.degrees(one))
+      suspects.push_back({fault.kind, fault.sentence(one, degree),
+                          [&fault, &one, degree](Cluster& cluster) { fault.change(cluster, one, degree); }});
   }
   return suspects;
 }

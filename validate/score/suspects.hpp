@@ -18,7 +18,7 @@ struct Suspect {
 };
 
 /// What may be wrong with the machine of a record, the likeliest kind first, of each kind the mildest first. Only what
-/// the record's collective could show: of one that stays inside a node, nothing between nodes.
+/// the record's collective could show: of one that stays inside a node, nothing between nodes. Refers to `one`.
 [[nodiscard]] std::vector<Suspect> suspects_of(CollectiveCase const& one);
 
 }  // namespace twinstep::validate
