@@ -62,6 +62,11 @@ void read_each(Node const& node, Read read, Out& out) {
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = read(node.at(names[i]));
 }
 
+/// The value of an environment variable; a bare number, as --set reads it, is its digits.
+std::string variable_text(Node const& value) {
+  return value.is(Node::Type::kNumber) ? std::to_string(value.integer()) : std::string{value.string()};
+}
+
 /// The constants of the library's version, out of the shipped table that it names. "none" has none.
 hardware::Tuning read_named_tuning(Node const& name, std::string const& version) {
   if (name.string() == "none") return {};
@@ -89,7 +94,7 @@ hardware::Library read_library(NumberReader const& numbers, Node const& node) {
       .buffers = numbers.sourced(node, "buffers", size)};
   if (auto const environment = node.find("environment"))
     for (auto const& [name, value] : environment->members())
-      library.environment[std::string{name}] = std::string{value.string()};
+      library.environment[std::string{name}] = variable_text(value);
   library.tuning = read_named_tuning(node.at("tuning"), library.version);
   read_each<hardware::Protocol>(
       node.at("protocols"), [&](Node const& each) { return read_protocol(numbers, each); }, library.protocols);
