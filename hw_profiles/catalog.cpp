@@ -26,17 +26,27 @@ std::optional<std::string_view> find_file(std::string_view folder, std::string_v
   return std::nullopt;
 }
 
-/// Calls `visit` with every alias of a GPU and the name that it stands for, until one is wanted.
-template <class Visit>
-void for_each_alias(Kind kind, Visit visit) {
-  if (kind != Kind::kGpu) return;
-  for (auto const name : profile_names(kind)) {
-    auto const document = io::parse({profile_file(kind, name), std::string{*find_file(folder(kind), name)}});
-    auto const aliases = document.find("aliases");
-    if (!aliases) continue;
-    for (auto const& alias : aliases->elements())
-      if (visit(alias.string(), name)) return;
+/// Another name that a GPU goes by.
+struct Alias {
+  std::string text;
+  std::string_view name;
+};
+
+std::vector<Alias> read_aliases() {
+  auto found = std::vector<Alias>{};
+  for (auto const name : profile_names(Kind::kGpu)) {
+    auto const document =
+        io::parse({profile_file(Kind::kGpu, name), std::string{*find_file(folder(Kind::kGpu), name)}});
+    if (auto const aliases = document.find("aliases"))
+      for (auto const& alias : aliases->elements()) found.push_back({std::string{alias.string()}, name});
   }
+  return found;
+}
+
+/// Those of all GPUs, read once.
+std::vector<Alias> const& aliases_of_gpus() {
+  static auto const aliases = read_aliases();
+  return aliases;
 }
 
 [[noreturn]] void fail_name(std::string_view what, std::string_view name, std::string_view way_out) {
@@ -46,14 +56,12 @@ void for_each_alias(Kind kind, Visit visit) {
 }  // namespace
 
 std::optional<std::string_view> find_name(Kind kind, std::string_view name) {
-  auto found = std::optional<std::string_view>{};
   for (auto const& file : embedded_files())
     if (file.folder == folder(kind) && file.name == name) return file.name;
-  for_each_alias(kind, [&](std::string_view alias, std::string_view of) {
-    if (alias == name) found = of;
-    return found.has_value();
-  });
-  return found;
+  if (kind != Kind::kGpu) return std::nullopt;
+  auto const& aliases = aliases_of_gpus();
+  auto const alias = std::ranges::find(aliases, name, &Alias::text);
+  return alias == aliases.end() ? std::nullopt : std::optional{alias->name};
 }
 
 std::optional<std::string_view> find_profile(Kind kind, std::string_view name) {
@@ -69,14 +77,10 @@ std::vector<std::string_view> profile_names(Kind kind) {
 }
 
 std::string suggest_profile(Kind kind, std::string_view name) {
-  auto aliases = std::vector<std::string>{};
-  for_each_alias(kind, [&](std::string_view alias, std::string_view) {
-    aliases.emplace_back(alias);
-    return false;
-  });
   auto known = profile_names(kind);
-  for (auto const& alias : aliases)
-    if (std::find(known.begin(), known.end(), alias) == known.end()) known.emplace_back(alias);
+  if (kind == Kind::kGpu)
+    for (auto const& alias : aliases_of_gpus())
+      if (std::ranges::find(known, alias.text) == known.end()) known.emplace_back(alias.text);
   return suggest_name(name, known);
 }
 
