@@ -214,7 +214,7 @@ std::string heading(Bench const& bench) {
   auto const& cluster = bench.cluster();
   auto const& library = cluster.library;
   auto const decides = library.choice == hardware::Choice::kTuner ? "its tuner decides" : "the cheapest is taken";
-  return fmt::format("# {}, {} ranks, {} nodes of {} ({}), {} fidelity\n# library {} {}: {}\n# {}\n",
+  return fmt::format("# {}, {} ranks on {} × {} ({}), {} fidelity\n# library {} {}: {}\n# {}\n",
                      name_of(bench.sweep().kind), bench.sweep().ranks,
                      divide_up(bench.sweep().ranks, cluster.node.gpus), cluster.node.name, cluster.name,
                      name_of(bench.sweep().fidelity), library.name, library.version, decides, cluster.calibration);

@@ -97,12 +97,12 @@ std::vector<Predictor> all_predictors(Study const& study, ValidateOptions const&
     auto const jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     auto const make = [&](CollectiveRecord const& record) { return make_case(record, named); };
     predictors.push_back(
-        {"twinstep, system left out", validate::predict_left_out(study.records, make, jobs, &left_out)});
+        {"twinstep, left out", validate::predict_left_out(study.records, make, jobs, &left_out)});
   }
-  auto shipped = Predictor{"twinstep, shipped constants", {}};
+  auto shipped = Predictor{"twinstep, as shipped", {}};
   auto tuner = Predictor{"NCCL's tuner formula", {}};
   auto nearest = Predictor{"nearest measured system", {}};
-  auto line = Predictor{"a line fitted to each record", {}};
+  auto line = Predictor{"line fitted to itself", {}};
   for (auto const& one : study.cases) {
     shipped.predictions.push_back(predict(one));
     tuner.predictions.push_back(validate::predict_by_tuner(one));

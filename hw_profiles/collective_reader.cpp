@@ -106,7 +106,6 @@ hardware::Library read_library(NumberReader const& numbers, Node const& node) {
 }
 
 std::optional<hardware::Tuning> tuning_of(std::string const& version) {
-  if (version.empty()) return std::nullopt;
   try {
     return read_named_tuning(io::string_node("nccl", "library"), version);
   } catch (InputError const&) {

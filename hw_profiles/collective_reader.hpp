@@ -14,7 +14,7 @@ namespace twinstep::hw_profiles {
 /// Reads the library and, of the tuning that it names, the constants of its version.
 [[nodiscard]] hardware::Library read_library(NumberReader const& numbers, io::Node const& node);
 
-/// NCCL's constants as `version` has them; nothing for a version older than the shipped table, or for no version.
+/// NCCL's constants as `version` has them, or the newest for ""; nothing for a version older than the shipped table.
 [[nodiscard]] std::optional<hardware::Tuning> tuning_of(std::string const& version);
 
 }  // namespace twinstep::hw_profiles

@@ -1,6 +1,5 @@
 #include "validate/fit/collective_constants.hpp"
 
-#include <algorithm>
 #include <array>
 
 namespace twinstep::validate {
@@ -10,9 +9,6 @@ using hardware::Cluster;
 using hardware::Launcher;
 using hardware::Protocol;
 
-double microseconds(Duration time) {
-  return to_seconds(time).count() * 1e6;
-}
 Duration from_microseconds(double value) {
   return to_duration(Seconds{value * 1e-6});
 }
@@ -22,8 +18,8 @@ BytesPerSecond from_gigabytes(double value) {
 
 /// What NCCL's tuner believes that LL reaches inside a node: the unit in which a link's limit is fitted.
 BytesPerSecond tuner_ll_limit(Cluster const& cluster) {
-  auto const generation = std::clamp<std::int64_t>(cluster.node.gpu.compute_capability.value / 10 - 7, 0, 3);
-  return cluster.library.tuning.ll_limit[static_cast<std::size_t>(generation)].front();
+  auto const architecture = hardware::architecture_of(cluster.node.gpu.compute_capability.value);
+  return cluster.library.tuning.ll_limit[static_cast<std::size_t>(architecture)].front();
 }
 
 bool is_inside(CollectiveCase const& one) {
@@ -122,65 +118,73 @@ std::string libraries(CollectiveCase const&) {
   return "library";
 }
 
-// One fraction or time of a profile, by its place in the cluster.
-#define TWINSTEP_NUMBER(PLACE)                                \
-  [](Cluster const& cluster) { return cluster.PLACE.value; }, \
-      [](Cluster& cluster, double value) { cluster.PLACE.value = value; }
-#define TWINSTEP_TIME(PLACE)                                                \
-  [](Cluster const& cluster) { return microseconds(cluster.PLACE.value); }, \
-      [](Cluster& cluster, double value) { cluster.PLACE.value = from_microseconds(value); }
-#define TWINSTEP_RATE(PLACE)                                                 \
-  [](Cluster const& cluster) { return cluster.PLACE.value.count() * 1e-9; }, \
-      [](Cluster& cluster, double value) { cluster.PLACE.value = from_gigabytes(value); }
-
 constexpr auto kConstants = std::to_array<Constant>({
-    {"ring_efficiency", 0.78, 0.1, 0.06, TWINSTEP_NUMBER(node.link.ring_efficiency), ring_link, links},
-    {"pair_efficiency", 0.78, 0.2, 0.2, TWINSTEP_NUMBER(node.link.pair_efficiency), pair_link, links},
-    {"peer_efficiency", 0.7, 0.1, 0.06, TWINSTEP_NUMBER(node.link.peer_efficiency), peer_link, links},
-    {"multicast_efficiency", 0.68, 0.1, 0.1, TWINSTEP_NUMBER(node.link.multicast_efficiency), multicast_link, links},
-    {"rack_multicast_efficiency", 0.6, 0.1, 0.1, TWINSTEP_NUMBER(node.link.rack_multicast_efficiency), rack_link,
+    {"ring_efficiency", 0.78, 0.1, 0.06,
+     [](Cluster& cluster, double value) { cluster.node.link.ring_efficiency.value = value; }, ring_link, links},
+    {"pair_efficiency", 0.78, 0.2, 0.2,
+     [](Cluster& cluster, double value) { cluster.node.link.pair_efficiency.value = value; }, pair_link, links},
+    {"peer_efficiency", 0.7, 0.1, 0.06,
+     [](Cluster& cluster, double value) { cluster.node.link.peer_efficiency.value = value; }, peer_link, links},
+    {"multicast_efficiency", 0.68, 0.1, 0.1,
+     [](Cluster& cluster, double value) { cluster.node.link.multicast_efficiency.value = value; }, multicast_link,
      links},
-    {"multicast_latency", 30, 0.5, 0.5, TWINSTEP_TIME(node.link.multicast_latency), any_multicast_link, links},
+    {"rack_multicast_efficiency", 0.6, 0.1, 0.1,
+     [](Cluster& cluster, double value) { cluster.node.link.rack_multicast_efficiency.value = value; }, rack_link,
+     links},
+    {"multicast_latency", 30, 0.5, 0.5,
+     [](Cluster& cluster, double value) { cluster.node.link.multicast_latency.value = from_microseconds(value); },
+     any_multicast_link, links},
     {"ll_limit", 0.6, 0.5, 1.0,
-     [](Cluster const& cluster) { return cluster.node.link.ll_limit.value / tuner_ll_limit(cluster); },
      [](Cluster& cluster, double value) { cluster.node.link.ll_limit.value = tuner_ll_limit(cluster) * value; },
      limited_link, links},
-    {"efficiency", 0.9, 0.03, 0.06, TWINSTEP_NUMBER(fabric.transport.efficiency), transport, transports},
-    {"lone_gpu_efficiency", 0.85, 0.15, 0.1, TWINSTEP_NUMBER(fabric.transport.lone_gpu_efficiency), lone_transport,
+    {"efficiency", 0.9, 0.03, 0.06,
+     [](Cluster& cluster, double value) { cluster.fabric.transport.efficiency.value = value; }, transport, transports},
+    {"lone_gpu_efficiency", 0.85, 0.15, 0.1,
+     [](Cluster& cluster, double value) { cluster.fabric.transport.lone_gpu_efficiency.value = value; }, lone_transport,
      transports},
-    {"step_latency", 6, 0.7, 0.7, TWINSTEP_TIME(fabric.transport.step_latency), rdma_transport, transports, true},
-    {"step_latency", 50, 0.5, 0.8, TWINSTEP_TIME(fabric.transport.step_latency), socket_transport, transports, true},
-    {"ll.latency_factor", 1.1, 0.2, 0.1, TWINSTEP_NUMBER(library.protocols[0].latency_factor), tuned_library,
+    {"step_latency", 6, 0.7, 0.7,
+     [](Cluster& cluster, double value) { cluster.fabric.transport.step_latency.value = from_microseconds(value); },
+     rdma_transport, transports, true},
+    {"step_latency", 50, 0.5, 0.8,
+     [](Cluster& cluster, double value) { cluster.fabric.transport.step_latency.value = from_microseconds(value); },
+     socket_transport, transports, true},
+    {"ll.latency_factor", 1.1, 0.2, 0.1,
+     [](Cluster& cluster, double value) { cluster.library.protocols[0].latency_factor.value = value; }, tuned_library,
      libraries},
-    {"ll128.latency_factor", 1.3, 0.3, 0.1, TWINSTEP_NUMBER(library.protocols[1].latency_factor), tuned_library,
+    {"ll128.latency_factor", 1.3, 0.3, 0.1,
+     [](Cluster& cluster, double value) { cluster.library.protocols[1].latency_factor.value = value; }, tuned_library,
      libraries},
-    {"simple.latency_factor", 1.3, 0.3, 0.1, TWINSTEP_NUMBER(library.protocols[2].latency_factor), tuned_library,
+    {"simple.latency_factor", 1.3, 0.3, 0.1,
+     [](Cluster& cluster, double value) { cluster.library.protocols[2].latency_factor.value = value; }, tuned_library,
      libraries},
-    {"ll.copy_efficiency", 0.7, 0.2, 0.1, TWINSTEP_NUMBER(library.protocols[0].copy_efficiency), tuned_library,
+    {"ll.copy_efficiency", 0.7, 0.2, 0.1,
+     [](Cluster& cluster, double value) { cluster.library.protocols[0].copy_efficiency.value = value; }, tuned_library,
      libraries},
-    {"ll128.copy_efficiency", 0.7, 0.2, 0.1, TWINSTEP_NUMBER(library.protocols[1].copy_efficiency), tuned_library,
+    {"ll128.copy_efficiency", 0.7, 0.2, 0.1,
+     [](Cluster& cluster, double value) { cluster.library.protocols[1].copy_efficiency.value = value; }, tuned_library,
      libraries},
-    {"multicast_tree_efficiency", 0.9, 0.1, 0.05, TWINSTEP_NUMBER(library.multicast_tree_efficiency),
+    {"multicast_tree_efficiency", 0.9, 0.1, 0.05,
+     [](Cluster& cluster, double value) { cluster.library.multicast_tree_efficiency.value = value; },
      multicast_tree_library, libraries},
     {"multicast_chunk_overhead", 8, 0.3, 0.1,
-     [](Cluster const& cluster) {
-       return static_cast<double>(cluster.library.multicast_chunk_overhead.value.count()) / 1024;
-     },
      [](Cluster& cluster, double value) { cluster.library.multicast_chunk_overhead.value = to_bytes(value * 1024); },
      multicast_library, libraries},
-    {"ll_limit_per_channel", 1, 1.0, 0.3, TWINSTEP_RATE(library.ll_limit_per_channel), channel_limited_library,
-     libraries},
-    {"one-process.per_gpu", 4.5, 0.5, 0.2, TWINSTEP_TIME(library.launchers[1].per_gpu), one_process, libraries},
-    {"python.fixed", 40, 0.7, 0.3, TWINSTEP_TIME(library.launchers[2].fixed), python, libraries},
-    {"process-per-gpu.per_peer", 5, 0.7, 0.3, TWINSTEP_TIME(library.launchers[0].per_peer), exchange_of_processes,
-     libraries},
-    {"one-process.per_peer", 10, 0.7, 0.3, TWINSTEP_TIME(library.launchers[1].per_peer), exchange_of_one_process,
-     libraries},
+    {"ll_limit_per_channel", 1, 1.0, 0.3,
+     [](Cluster& cluster, double value) { cluster.library.ll_limit_per_channel.value = from_gigabytes(value); },
+     channel_limited_library, libraries},
+    {"one-process.per_gpu", 4.5, 0.5, 0.2,
+     [](Cluster& cluster, double value) { cluster.library.launchers[1].per_gpu.value = from_microseconds(value); },
+     one_process, libraries},
+    {"python.fixed", 40, 0.7, 0.3,
+     [](Cluster& cluster, double value) { cluster.library.launchers[2].fixed.value = from_microseconds(value); },
+     python, libraries},
+    {"process-per-gpu.per_peer", 5, 0.7, 0.3,
+     [](Cluster& cluster, double value) { cluster.library.launchers[0].per_peer.value = from_microseconds(value); },
+     exchange_of_processes, libraries},
+    {"one-process.per_peer", 10, 0.7, 0.3,
+     [](Cluster& cluster, double value) { cluster.library.launchers[1].per_peer.value = from_microseconds(value); },
+     exchange_of_one_process, libraries},
 });
-
-#undef TWINSTEP_NUMBER
-#undef TWINSTEP_TIME
-#undef TWINSTEP_RATE
 
 }  // namespace
 

@@ -13,12 +13,11 @@ namespace twinstep::validate {
 /// A member that profiles of one kind have in common, such as the ring efficiency of links.
 struct Constant {
   std::string_view name;  ///< as in the profile: "ring_efficiency"
-  double neutral =
-      1;  ///< what one would take without any measurement; times in us, rates in GB/s, LL's limit in the tuner's
+  /// What one would take without any measurement: times in us, rates in GB/s, LL's limit in the tuner's.
+  double neutral = 1;
   double doubt = 0.1;   ///< how far the mean over its owners may lie from that, in logarithms
   double spread = 0.1;  ///< how far owners differ from their mean, in logarithms
 
-  double (*get)(hardware::Cluster const& cluster) = nullptr;
   void (*set)(hardware::Cluster& cluster, double value) = nullptr;
   /// The profile that owns it in this case ("nvlink4"), and those that it is pooled with ("link"); "" where the case
   /// does not depend on it.

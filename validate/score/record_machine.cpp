@@ -35,10 +35,11 @@ hardware::Cluster machine_of(CollectiveRecord const& record, hardware::Cluster n
   for (auto const& [name, value] : record.environment)
     if (name.starts_with("NCCL_") && value.find(' ') == std::string::npos) library.environment[name] = value;
   library.choice = hardware::Choice::kFastest;
-  if (auto const tuning = hw_profiles::tuning_of(record.version); tuning && record.library == "nccl") {
+  auto const tuning = hw_profiles::tuning_of(record.version);
+  if (tuning && record.library == "nccl") {
     library.version = record.version;
     library.tuning = *tuning;
-    library.choice = hardware::Choice::kTuner;
+    if (!record.version.empty()) library.choice = hardware::Choice::kTuner;
   }
   return named;
 }
