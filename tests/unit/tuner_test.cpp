@@ -513,12 +513,14 @@ TEST_CASE("variables that make no sense are the user's errors", "[tuner][environ
 }
 
 TEST_CASE("variables that change nothing here are listed", "[tuner][environment]") {
-  auto const environment =
-      read_environment({{"NCCL_DEBUG", "INFO"}, {"NCCL_NVLS_CHUNKSIZE", "524288"}, {"NCCL_SOCKET_IFNAME", "eth0"}});
-  CHECK(environment.ignored == std::vector<std::string>{"NCCL_DEBUG", "NCCL_SOCKET_IFNAME"});
+  auto const environment = read_environment({{"NCCL_DEBUG", "INFO"},
+                                             {"NCCL_NVLS_CHUNKSIZE", "524288"},
+                                             {"NCCL_SOCKET_IFNAME", "eth0"},
+                                             {"NCCL_BUFFSIZE", "8388608"}});
+  CHECK(environment.ignored == std::vector<std::string>{"NCCL_BUFFSIZE", "NCCL_DEBUG", "NCCL_SOCKET_IFNAME"});
   CHECK(environment.nvls_chunk == 512_KiB);
   CHECK(read_environment({{"NCCL_P2P_LEVEL", "0"}}).p2p_is_off);
-  CHECK(read_environment({{"NCCL_NET_GDR_LEVEL", "phb"}}).gpu_direct_level == PathLevel::kPhb);
+  CHECK_FALSE(read_environment({{"NCCL_P2P_LEVEL", "nvl"}}).p2p_is_off);
 }
 
 TEST_CASE("a choice is explained by where it begins and what the next would take", "[tuner]") {

@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, hardware::kTunedAlgorithms> kAlgorithms{
 constexpr std::array<std::string_view, hardware::kProtocols> kProtocols{"ll", "ll128", "simple"};
 constexpr std::array<std::string_view, kTunedKinds> kKinds{"allreduce", "allgather", "reducescatter", "broadcast",
                                                            "reduce"};
+// How far apart two devices may be, nearest first (src/graph/topo.h).
 constexpr std::array<std::string_view, 10> kLevels{"loc", "nvl", "nvb", "c2c", "pix",
                                                    "pxb", "p2c", "pxn", "phb", "sys"};
 
@@ -133,17 +134,14 @@ class Reader {
     return value ? std::optional{Bytes{*value}} : std::nullopt;
   }
 
-  /// A name of a level, or one of the numbers that came before the names: 0 is LOC, 1 PIX, … 5 SYS.
-  std::optional<PathLevel> level(std::string const& name) {
+  /// Whether a path level, by its name or by its number from before the names (0 … 5), allows no other device.
+  bool is_local_only(std::string const& name) {
     auto const value = text(name);
-    if (!value) return std::nullopt;
-    auto const found = std::find(kLevels.begin(), kLevels.end(), lower(*value));
-    if (found != kLevels.end()) return static_cast<PathLevel>(found - kLevels.begin());
-    constexpr auto kNumbered = std::to_array(
-        {PathLevel::kLoc, PathLevel::kPix, PathLevel::kPxb, PathLevel::kPhb, PathLevel::kSys, PathLevel::kSys});
-    if (value->size() == 1 && value->front() >= '0' && value->front() <= '5')
-      return kNumbered[static_cast<std::size_t>(value->front() - '0')];
-    fail(name, *value, fmt::format("one of {}", fmt::join(kLevels, ", ")), "correct it, or unset it");
+    if (!value) return false;
+    auto const is_number = value->size() == 1 && value->front() >= '0' && value->front() <= '5';
+    if (!is_number && std::find(kLevels.begin(), kLevels.end(), lower(*value)) == kLevels.end())
+      fail(name, *value, fmt::format("one of {}", fmt::join(kLevels, ", ")), "correct it, or unset it");
+    return *value == "0" || lower(*value) == kLevels.front();
   }
 
   std::vector<std::string> rest() const {
@@ -193,17 +191,9 @@ Environment read_environment(Variables const& variables) {
   result.pat = reader.choice("NCCL_PAT_ENABLE");
   result.collnet = reader.choice("NCCL_COLLNET_ENABLE");
   result.mnnvl = reader.choice("NCCL_MNNVL_ENABLE");
-  result.p2p_level = reader.level("NCCL_P2P_LEVEL");
-  result.p2p_is_off = reader.flag("NCCL_P2P_DISABLE") || result.p2p_level == PathLevel::kLoc;
-  result.shared_memory_is_off = reader.flag("NCCL_SHM_DISABLE");
-  result.infiniband_is_off = reader.flag("NCCL_IB_DISABLE");
-  result.pxn_is_off = reader.flag("NCCL_PXN_DISABLE");
-  result.cross_nic = reader.integer("NCCL_CROSS_NIC", 0, 2).value_or(2);
-  result.gpu_direct_level = reader.level("NCCL_NET_GDR_LEVEL");
-  result.ll128_over_c2c = reader.choice("NCCL_LL128_C2C");
+  auto const has_no_peers = reader.is_local_only("NCCL_P2P_LEVEL");
+  result.p2p_is_off = reader.flag("NCCL_P2P_DISABLE") || has_no_peers;
   result.ll128_threads = reader.integer("NCCL_LL128_NTHREADS", 160, 640);
-  result.ll128_buffer = reader.bytes("NCCL_LL128_BUFFSIZE", 1);
-  result.buffer = reader.bytes("NCCL_BUFFSIZE", 1);
   result.nvls_chunk = reader.bytes("NCCL_NVLS_CHUNKSIZE", 1);
   result.nvls_tree_chunk = reader.bytes("NCCL_NVLSTREE_MAX_CHUNKSIZE", 1);
   result.tree_threshold = reader.bytes("NCCL_TREE_THRESHOLD", 0);

@@ -19,9 +19,6 @@ inline constexpr std::size_t kTunedKinds = 5;
   return static_cast<std::size_t>(kind) < kTunedKinds;
 }
 
-/// How far apart two devices may be (NCCL_P2P_LEVEL, NCCL_NET_GDR_LEVEL), in NCCL's order: src/graph/topo.h.
-enum class PathLevel : std::uint8_t { kLoc, kNvl, kNvb, kC2c, kPix, kPxb, kP2c, kPxn, kPhb, kSys };
-
 /// What the user's NCCL_* variables say. A variable that is absent, "" or "unset" leaves its default.
 struct Environment {
   /// Which algorithms and protocols may run each collective.
@@ -40,17 +37,8 @@ struct Environment {
   std::optional<bool> mnnvl;                  ///< NCCL_MNNVL_ENABLE: racks as one NVLink domain
   std::optional<std::int64_t> min_channels;   ///< the larger of NCCL_MIN_NCHANNELS and NCCL_MIN_CTAS
   std::optional<std::int64_t> max_channels;   ///< the smaller of NCCL_MAX_NCHANNELS and NCCL_MAX_CTAS
-  bool p2p_is_off = false;                    ///< NCCL_P2P_DISABLE
-  bool shared_memory_is_off = false;          ///< NCCL_SHM_DISABLE
-  bool infiniband_is_off = false;             ///< NCCL_IB_DISABLE: messages travel over sockets
-  bool pxn_is_off = false;                    ///< NCCL_PXN_DISABLE
-  std::int64_t cross_nic = 2;                 ///< NCCL_CROSS_NIC
-  std::optional<PathLevel> p2p_level;         ///< NCCL_P2P_LEVEL
-  std::optional<PathLevel> gpu_direct_level;  ///< NCCL_NET_GDR_LEVEL
-  std::optional<bool> ll128_over_c2c;         ///< NCCL_LL128_C2C
+  bool p2p_is_off = false;                    ///< NCCL_P2P_DISABLE, or NCCL_P2P_LEVEL=LOC
   std::optional<std::int64_t> ll128_threads;  ///< NCCL_LL128_NTHREADS
-  std::optional<Bytes> ll128_buffer;          ///< NCCL_LL128_BUFFSIZE
-  std::optional<Bytes> buffer;                ///< NCCL_BUFFSIZE
   std::optional<Bytes> nvls_chunk;            ///< NCCL_NVLS_CHUNKSIZE
   std::optional<Bytes> nvls_tree_chunk;       ///< NCCL_NVLSTREE_MAX_CHUNKSIZE
   std::optional<Bytes> tree_threshold;        ///< NCCL_TREE_THRESHOLD, before 2.5: no tree above it
