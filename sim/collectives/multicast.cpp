@@ -13,7 +13,6 @@
 namespace twinstep::collectives {
 namespace {
 
-constexpr std::int64_t kMostHeads = 32;
 constexpr std::int64_t kKiB = std::int64_t{1} << 10;
 
 /// A buffer of less than `rounds` rounds is cut into chunks of `most` bytes at most.

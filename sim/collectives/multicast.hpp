@@ -10,7 +10,9 @@
 /// them. The buffer is dealt out to heads; rank h, the h-th of its node, is head of part h.
 namespace twinstep::collectives {
 
-/// Heads of a node with `ranks_per_node` ranks (NVIDIA/nccl, NCCL_MAX_NVLS_ARITY).
+inline constexpr std::int64_t kMostHeads = 32;  ///< of a node (NVIDIA/nccl, NCCL_MAX_NVLS_ARITY)
+
+/// Heads of a node with `ranks_per_node` ranks.
 [[nodiscard]] std::int64_t heads_of(std::int64_t ranks_per_node);
 
 /// Throws InputError unless the switches of the group's nodes multicast and the algorithm fits its number of nodes.

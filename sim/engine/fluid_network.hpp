@@ -60,7 +60,6 @@ class FluidNetwork {
     fresh_.clear();
   }
 
-  [[nodiscard]] std::size_t resource_count() const { return resources_.size(); }
   [[nodiscard]] BytesPerSecond rate(std::uint32_t resource) const {
     return BytesPerSecond{resources_[resource].capacity};
   }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <span>
 
+#include "sim/collectives/multicast.hpp"
+
 namespace twinstep::collectives::tuner {
 namespace {
 
@@ -13,7 +15,6 @@ using hardware::IntraNode;
 using Speeds = std::span<BytesPerSecond const>;
 
 constexpr std::int64_t kMostSearched = 32;  ///< channels that the search looks for (src/graph/search.cc)
-constexpr std::int64_t kMostHeads = 32;     ///< NCCL_MAX_NVLS_ARITY
 /// Profiles round rates to three digits, and a channel fits where its speed is the link's rate.
 constexpr double kRounding = 1.004;
 
@@ -169,7 +170,7 @@ Channels search_trees(Links const& links, Speeds speeds, Channels const& ring) {
 /// One channel for each head, which loads its own link twice and every other once. On one node every GPU is a head.
 Channels search_multicast(Links const& links, Speeds speeds) {
   auto best = Channels{};
-  auto const heads = std::min(links.ranks, kMostHeads);
+  auto const heads = heads_of(links.ranks);
   for (auto const speed : speeds) {
     if (speed.count() > fastest(links)) continue;
     auto const load = static_cast<std::int64_t>(links.port * kRounding / speed.count()) - 1;

@@ -1,8 +1,9 @@
 #include "sim/collectives/tuner/model.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
+
+#include "sim/collectives/schedule.hpp"
 
 namespace twinstep::collectives::tuner {
 namespace {
@@ -35,9 +36,6 @@ double seconds(Duration duration) {
 }
 double real(std::int64_t value) {
   return static_cast<double>(value);
-}
-std::int64_t floor_log2(std::int64_t value) {
-  return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(value))) - 1;
 }
 
 /// One collective with one algorithm and protocol: the terms of the model by their names there.

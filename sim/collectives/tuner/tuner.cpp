@@ -96,11 +96,15 @@ TunerRequest with(TunerRequest const& request, Bytes size, Environment const& en
   return {request.kind, size, request.reduction, request.type, request.graph, environment, request.cluster};
 }
 
+std::string combination_text(Tuned const& each) {
+  return fmt::format("{}/{}", name_of(each.algorithm), name_of(each.protocol));
+}
+
 [[noreturn]] void fail_nothing_left(TunerRequest const& request) {
   auto const unmasked = Environment{};
   auto names = std::vector<std::string>{};
   for (auto const& each : table_of(with(request, request.size, unmasked)))
-    if (each.is_on()) names.push_back(fmt::format("{}/{}", name_of(each.algorithm), name_of(each.protocol)));
+    if (each.is_on()) names.push_back(combination_text(each));
   auto const& variables = request.cluster.library.environment;
   auto const name = request.environment.mask(request.kind).algorithms_are_set ? "NCCL_ALGO" : "NCCL_PROTO";
   auto const value = variables.find(name);
@@ -123,10 +127,6 @@ std::string size_text(Bytes size) {
 
 double microseconds(Duration duration) {
   return to_seconds(duration).count() * 1e6;
-}
-
-std::string combination_text(Tuned const& each) {
-  return fmt::format("{}/{}", name_of(each.algorithm), name_of(each.protocol));
 }
 
 /// The smallest of the powers of two below, from which on this choice holds without a break.

@@ -1,3 +1,4 @@
+#include "sim/collectives/multicast.hpp"
 #include "sim/collectives/tuner/model.hpp"
 
 namespace twinstep::collectives::tuner {
@@ -9,7 +10,6 @@ using program::CollectiveKind;
 using program::Reduction;
 
 constexpr std::int64_t kMostCollNetRanks = 8;  ///< NCCL_MAX_DIRECT_ARITY + 1
-constexpr std::int64_t kMostHeads = 32;        ///< NCCL_MAX_NVLS_ARITY
 
 bool reduces(CollectiveKind kind) {
   return kind != CollectiveKind::kAllGather && kind != CollectiveKind::kBroadcast;
