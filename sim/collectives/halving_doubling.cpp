@@ -203,19 +203,19 @@ Folded fold_halving_doubling(FoldRequest const& request) {
   auto const times = passes(request.kind);
   auto const size = static_cast<double>(request.size.count());
   auto steps = exchanges(request, actors);
-  auto latency = Duration{};
   auto total = size * static_cast<double>(times * (actors.count - 1));
   auto inside = 0.0;
-  for (auto h = std::int64_t{0}; h < actors.log; ++h) {
+  auto folded = Folded{};
+  for (auto h = std::int64_t{0}; h < actors.log; ++h) {  // the way there and the way back take a step alike
     auto& step = steps[static_cast<std::size_t>(h)];
-    latency += latency_of(request, step) * times;
     step.bytes *= static_cast<double>(times);
+    folded.phases.push_back({latency_of(request, step) * times,
+                             loads_of(request, std::span{&step, 1}).loads(efficiency_of(request, Traffic::kNeighbours)),
+                             {}});
     // All actors together send each part half(h) times.
     inside += size * static_cast<double>(times * actors.half(h) * partners_in_nodes(at, step, actors.count)) /
               static_cast<double>(actors.count);
   }
-  auto folded = Folded{};
-  folded.phases = {{latency, loads_of(request, steps).loads(efficiency_of(request, Traffic::kNeighbours)), {}}};
   if (actors.excess > 0) {
     auto const [over, back] = handed(request);
     folded.phases.insert(folded.phases.begin(), neighbour_phase(request, over, false));

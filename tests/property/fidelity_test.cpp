@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "sim/collectives/dispatch.hpp"
@@ -68,13 +69,14 @@ void for_each_layout(Visit&& visit) {
 }
 
 /// Where folded must be exact. Not of tree, NVLSTree and CollNet, whose pipelines' fill is fitted or folded as a phase
-/// of its own, nor of halving and doubling (see below).
+/// of its own.
 bool is_folded_exactly(Algorithm algorithm, Layout const& layout) {
   switch (algorithm) {
     case Algorithm::kRing:
     case Algorithm::kBinomial:
     case Algorithm::kPairwise:
     case Algorithm::kNaive: return true;
+    case Algorithm::kHalvingDoubling: return std::has_single_bit(static_cast<std::uint64_t>(layout.nodes()));
     case Algorithm::kNvls: return layout.nodes() == 1;
     case Algorithm::kPat: return layout.most_ranks_per_node() == 1;
     default: return false;
