@@ -18,7 +18,7 @@ Bytes Meeting::hold() const {
   if (is_message) return pass_message(*members[0], *members[1], name);
   auto present = std::vector<Member>{};
   for (auto const& member : members) present.push_back(*member);
-  return exchange(present, name);
+  return cpu::exchange(present, name);
 }
 
 std::string Meeting::missing() const {
