@@ -22,6 +22,10 @@ namespace {
 using namespace twinstep;
 using namespace twinstep::app;
 
+constexpr auto kFidelity =
+    "How closely the network is followed: exact (every\nmessage is an event), folded or closed (folded)";
+constexpr auto kOps = "all_reduce (default), all_gather, reduce_scatter,\nbroadcast, all_to_all, …";
+
 constexpr auto kAsk = R"(Ask, change the question, see the step:
   twinstep simulate SCENARIO.json
   twinstep simulate SCENARIO.json --set cluster.nodes=16 --json
@@ -35,30 +39,28 @@ constexpr auto kScenario = R"(A scenario:
     "training": {"sequence_length": 4096, "micro_batch": 1, "global_batch": 64},
     "strategy": [{"name": "ddp"}, {"name": "zero-3", "recompute": "full"}]
   }
-"model" may be {"hf_config": "PATH/config.json"} too, seen from the scenario's folder. `twinstep profiles list` names
-the clusters. Strategies: naive, ddp, zero-1, zero-2, zero-3.
+"model" may be {"hf_config": "PATH/config.json"} too, seen from the scenario's
+folder. `twinstep profiles list` names the clusters. Strategies: naive, ddp,
+zero-1, zero-2, zero-3.
 
---set reaches every part of the machine; a number in PATH counts the members of a list from 0:
+--set reaches every part of the machine; a number in PATH counts the members of
+a list from 0:
   --set cluster.gpu=h200-sxm-141
   --set cluster.gpu.memory_capacity='141 GB'
   --set cluster.fabric.levels.0.oversubscription=4
   --set strategy='{"name": "zero-2", "bucket": "1 GB"}')";
 
 void add_simulate(CLI::App& program, int& exit_code) {
-  auto* const command =
-      program.add_subcommand("simulate", "Predict one training step: time, memory, what it waits for");
+  auto* const command = program.add_subcommand("simulate", "Predict one training step: time, memory, waiting");
   auto const options = std::make_shared<SimulateOptions>();
-  command->add_option("SCENARIO", options->scenario, "JSON file with cluster, model, training and strategy")
-      ->required();
-  command->add_option("--set", options->settings, "Replace a value of the scenario, e.g. --set cluster.nodes=16")
+  command->add_option("SCENARIO", options->scenario, "JSON file: cluster, model, training, strategy")->required();
+  command->add_option("--set", options->settings, "Replace a value, e.g. cluster.nodes=16")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
-  command
-      ->add_option("--fidelity", options->fidelity,
-                   "How closely the network is followed: exact (every message is an event), folded or closed")
-      ->check(CLI::IsMember({"exact", "folded", "closed"}));
+  command->add_option("--fidelity", options->fidelity, kFidelity)->check(CLI::IsMember({"exact", "folded", "closed"}));
   command->add_flag("--json", options->as_json, "Print one JSON document");
-  command->add_option("--trace", options->trace, "Write the timeline, a Chrome trace for ui.perfetto.dev and `compare`")
+  command
+      ->add_option("--trace", options->trace, "Write the timeline: a Chrome trace for\nui.perfetto.dev and `compare`")
       ->type_name("FILE");
   command->footer(kScenario);
   command->callback([options, &exit_code] { exit_code = simulate(*options); });
@@ -87,13 +89,12 @@ void add_profiles(CLI::App& program, int& exit_code) {
     subcommand->callback([options, &exit_code] { exit_code = profiles(*options); });
   };
   add("list", "List all profiles", ProfilesOptions::Action::kList);
-  add("show", "Print a profile's file: a machine's parts, or its numbers with their sources",
-      ProfilesOptions::Action::kShow);
+  add("show", "Print a profile's file, with its sources", ProfilesOptions::Action::kShow);
   add("check", "Check profiles against their schema and each other", ProfilesOptions::Action::kCheck);
 }
 
 void add_import(CLI::App& program, int& exit_code) {
-  auto* const command = program.add_subcommand("import", "Turn what others recorded into profiles and records");
+  auto* const command = program.add_subcommand("import", "Turn dumps and logs into profiles and records");
   command->require_subcommand(1);
   using Source = ImportOptions::Source;
   auto const add = [&](std::string const& name, std::string const& text, Source source) {
@@ -103,15 +104,15 @@ void add_import(CLI::App& program, int& exit_code) {
     subcommand->add_option("FILE", options->file, "The file to read")->required();
     subcommand->add_option("--out", options->out, "Write a file instead of printing")->type_name("FILE");
     if (source != Source::kNcclTests)
-      subcommand->add_option("--gpu", options->gpu, "Profile of the GPUs, where the dump does not name them")
+      subcommand->add_option("--gpu", options->gpu, "Profile of the GPUs, if the dump names none")
           ->type_name("PROFILE");
     if (source == Source::kNcclTopology)
-      subcommand->add_flag("--repair", options->repairs, "Leave out links that cannot be instead of refusing the file");
+      subcommand->add_flag("--repair", options->repairs, "Leave out impossible links instead of refusing");
     subcommand->callback([options, &exit_code] { exit_code = import_file(*options); });
   };
   add("nccl-topology", "A node profile from a file of NCCL_TOPO_DUMP_FILE", Source::kNcclTopology);
-  add("nvidia-smi", "A node profile from what `nvidia-smi topo -m` prints", Source::kNvidiaSmi);
-  add("nccl-tests", "Records of measured collectives from a log of nccl-tests or rccl-tests", Source::kNcclTests);
+  add("nvidia-smi", "A node profile from `nvidia-smi topo -m`", Source::kNvidiaSmi);
+  add("nccl-tests", "Records from a log of nccl-tests or rccl-tests", Source::kNcclTests);
 }
 
 void add_measure(CLI::App& program, int& exit_code) {
@@ -121,45 +122,52 @@ void add_measure(CLI::App& program, int& exit_code) {
   auto const options = std::make_shared<MeasureOptions>();
   constexpr auto kMost = 1'000'000;
   collective->add_option("--backend", options->backend, "What runs it: nccl")->required();
-  collective->add_option("--op", options->op, "all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, …");
-  collective->add_option("-b", options->smallest, "Smallest size, such as 8, 64K, 1M")->type_name("SIZE");
-  collective->add_option("-e", options->largest, "Largest size, such as 128M, 8G")->type_name("SIZE");
-  collective->add_option("-f", options->factor, "From one size to the next")->check(CLI::Range(2, kMost));
-  collective->add_option("-n", options->iterations, "Launches that are timed")->check(CLI::Range(1, kMost));
-  collective->add_option("-w", options->warm_up, "Launches before them")->check(CLI::Range(0, kMost));
+  collective->add_option("--op", options->op, kOps);
+  collective->add_option("-b", options->smallest, "Smallest size, such as 8, 64K, 1M (8)")->type_name("SIZE");
+  collective->add_option("-e", options->largest, "Largest size, such as 128M, 8G (128M)")->type_name("SIZE");
+  collective->add_option("-f", options->factor, "Factor from one size to the next (2)")->check(CLI::Range(2, kMost));
+  collective->add_option("-n", options->iterations, "Launches that are timed (20)")->check(CLI::Range(1, kMost));
+  collective->add_option("-w", options->warm_up, "Launches before them (5)")->check(CLI::Range(0, kMost));
   collective->add_option("-g", options->gpus, "GPUs of this process")->check(CLI::Range(1, kMost));
   collective->add_flag("--json", options->as_json, "Print one JSON document");
   collective->callback([options, &exit_code] { exit_code = measure_collective(*options); });
 }
 
-constexpr auto kCollective = R"(CLUSTER is a name that `twinstep profiles list` prints, a file, or the physical facts:
-  twinstep collective dgx-h100-ndr --op all_reduce --ranks 16 -b 8 -e 16G -f 2 --explain
-  twinstep collective dgx-h100-ndr --set cluster.library.environment.NCCL_NVLS_ENABLE=0
-  twinstep collective dgx-h100-ndr --set cluster.library.version=2.29.7
-  twinstep collective dgx-h100-ndr --set cluster.faults='[{"resource": "nic3", "node": 0, "rate": 0.5}]'
-The columns are those of nccl-tests, so that a log can be laid beside them.)";
+constexpr auto kCollective = R"(CLUSTER is a name that `twinstep profiles list` prints, a file, or the physical
+facts:
+  twinstep collective dgx-h100-ndr --ranks 16 -b 8 -e 16G --explain
+  twinstep collective '{"gpu": "h200", "gpus_per_node": 8, "nodes": 4,
+    "fabric": "roce", "nics_per_node": 8, "nic_gbps": 400}' --op all_gather
+
+With other settings or another version of NCCL, or a slow link (broken without
+"rate"):
+  --set cluster.library.environment.NCCL_NVLS_ENABLE=0
+  --set cluster.library.version=2.29.7
+  --set cluster.faults='[{"resource": "nic3", "node": 0, "rate": 0.5}]'
+The columns are those of nccl-tests; `twinstep validate collectives LOG` lays a
+log beside the prediction.)";
 
 void add_collective(CLI::App& program, int& exit_code) {
-  auto* const command =
-      program.add_subcommand("collective", "Predict a sweep of one collective, in nccl-tests' columns");
+  auto* const command = program.add_subcommand("collective", "Predict one collective, in nccl-tests' columns");
   auto const options = std::make_shared<CollectiveOptions>();
-  command->add_option("CLUSTER", options->cluster, "The machine")->required();
-  command->add_option("--set", options->settings, "Replace a value of the machine, e.g. --set cluster.nodes=16")
+  command->add_option("CLUSTER", options->cluster, "A name, a file, or facts (below)")->required();
+  command->add_option("--set", options->settings, "Replace a value, e.g. cluster.nodes=16")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--op", options->op, "all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, …");
-  command->add_option("--ranks", options->ranks, "Ranks, one on each GPU; all GPUs of the machine by default");
-  command->add_option("-b", options->smallest, "Smallest size, such as 8, 64K, 1M")->type_name("SIZE");
-  command->add_option("-e", options->largest, "Largest size, such as 128M, 16G")->type_name("SIZE");
-  command->add_option("-f", options->factor, "From one size to the next")->check(CLI::Range(2, 1'000'000));
-  command->add_option("--dtype", options->type, "Element type: fp32, bf16, fp16, …");
-  command->add_option("--redop", options->reduction, "sum, average, max or min");
+  command->add_option("--op", options->op, kOps);
+  command->add_option("--ranks", options->ranks, "Ranks, one on each GPU (all GPUs)");
+  command->add_option("-b", options->smallest, "Smallest size, such as 8, 64K, 1M (8)")->type_name("SIZE");
+  command->add_option("-e", options->largest, "Largest size, such as 128M, 16G (1G)")->type_name("SIZE");
+  command->add_option("-f", options->factor, "Factor from one size to the next (2)")->check(CLI::Range(2, 1'000'000));
+  command->add_option("--dtype", options->type, "Element type: fp32, bf16, fp16, … (fp32)");
+  command->add_option("--redop", options->reduction, "sum, average, max or min (sum)");
   command->add_option("--algorithm", options->algorithm, "Force one: ring, tree, nvls, nvlstree, pat, …");
   command->add_option("--protocol", options->protocol, "Force one: ll, ll128 or simple");
-  command->add_option("--fidelity", options->fidelity, "exact (every message is an event), folded or closed");
+  command->add_option("--fidelity", options->fidelity, kFidelity);
   command->add_option("--launcher", options->launcher,
-                      "How the benchmark would be started: process-per-gpu, one-process or python");
-  command->add_flag("--explain", options->explains, "Print what the algorithm was chosen from, and why");
+                      "How the benchmark would be started, which costs\nthe host time: process-per-gpu, one-process "
+                      "or\npython (process-per-gpu)");
+  command->add_flag("--explain", options->explains, "Print what NCCL chose from, and why");
   command->add_flag("--json", options->as_json, "Print one JSON document");
   command->footer(kCollective);
   command->callback([options, &exit_code] { exit_code = collective(*options); });
@@ -172,11 +180,10 @@ void add_validate(CLI::App& program, int& exit_code) {
   auto const options = std::make_shared<ValidateOptions>();
   collectives->add_option("FILE", options->files, "JSON records, or text logs of nccl-tests")->required();
   collectives->add_option("--cluster", options->cluster,
-                          "The machine of all records; by default each record's own facts");
-  collectives->add_flag("--leave-one-out", options->leaves_out,
-                        "Fit the constants anew for every system, without its records");
+                          "The machine that was measured: a name or a file\n(the facts that each record states)");
+  collectives->add_flag("--leave-one-out", options->leaves_out, "Predict each system by constants fitted without\nit");
   collectives->add_flag("--constants", options->shows_constants, "Print the fitted constants instead of the errors");
-  collectives->add_option("--max-mape", options->max_mape, "Exit with 1 if the mean error is larger, in per cent");
+  collectives->add_option("--max-mape", options->max_mape, "Exit with 1 if the mean error, in %, is larger");
   collectives->add_flag("--json", options->as_json, "Print one JSON document");
   collectives->callback([options, &exit_code] { exit_code = validate_collectives(*options); });
 }
@@ -212,9 +219,9 @@ std::string way_out(CLI::App const& program) {
 
 int run(int argc, char** argv) {
   auto exit_code = int{kDone};
-  auto program =
-      CLI::App{"twinstep predicts how long a training step takes on a cluster, whether it fits, and what it waits for.",
-               "twinstep"};
+  auto program = CLI::App{
+      "twinstep predicts how long a training step takes on a cluster, whether it fits,\nand what it waits for.",
+      "twinstep"};
   program.set_version_flag("--version", std::string{kVersion});
   program.require_subcommand(1);
   program.failure_message([&program](CLI::App const*, CLI::Error const& error) {
