@@ -165,7 +165,7 @@ void add_collective(CLI::App& program, int& exit_code) {
   command->add_option("--protocol", options->protocol, "Force one: ll, ll128 or simple");
   command->add_option("--fidelity", options->fidelity, kFidelity);
   command->add_option("--launcher", options->launcher,
-                      "How the benchmark would be started, which costs\nthe host time: process-per-gpu, one-process "
+                      "How the benchmark is started, which decides the\nhost's part: process-per-gpu, one-process "
                       "or\npython (process-per-gpu)");
   command->add_flag("--explain", options->explains, "Print what NCCL chose from, and why");
   command->add_flag("--json", options->as_json, "Print one JSON document");
