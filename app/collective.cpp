@@ -47,13 +47,8 @@ struct Sweep {
 /// From the smallest size to the largest, each `factor` times the one before; whole elements, one for each rank where
 /// ranks hold parts, as nccl-tests rounds them.
 std::vector<Bytes> sizes_of(CollectiveOptions const& options, Sweep const& sweep) {
-  auto const smallest = read_size("-b", options.smallest);
-  auto const largest = read_size("-e", options.largest);
-  if (smallest > largest)
-    throw InputError{fmt::format("-b {}: found more than -e {}, expected the smaller size first; exchange them",
-                                 options.smallest, options.largest)};
-  auto const has_parts = sweep.kind != CollectiveKind::kAllReduce && sweep.kind != CollectiveKind::kBroadcast &&
-                         sweep.kind != CollectiveKind::kReduce;
+  auto const [smallest, largest] = read_sizes(options.smallest, options.largest);
+  auto const has_parts = has_shares(sweep.kind);
   auto const unit = size_of(sweep.type) * (has_parts ? sweep.ranks : 1);
   auto sizes = std::vector<Bytes>{};
   for (auto size = smallest; size <= largest; size = size * options.factor) {
@@ -103,7 +98,7 @@ class Bench {
       : cluster_{std::move(cluster)},
         sweep_{sweep_of(options, cluster_)},
         topology_{cluster_},
-        layout_{layout_of(sweep_.ranks, cluster_)},
+        layout_{collectives::layout_of(sweep_.ranks, cluster_.node.gpus)},
         chooser_{layout_, cluster_, topology_} {}
 
   [[nodiscard]] Answer answer(Bytes size) const {
@@ -126,11 +121,6 @@ class Bench {
   [[nodiscard]] topology::Topology const& topology() const { return topology_; }
 
  private:
-  static collectives::Layout layout_of(std::int64_t ranks, hardware::Cluster const& cluster) {
-    auto const mesh = program::Mesh{{{program::Axis::kData, ranks}}};
-    return collectives::layout_of(mesh, {program::Axis::kData}, RankId{0}, cluster.node.gpus);
-  }
-
   hardware::Cluster cluster_;
   Sweep sweep_;
   topology::Topology topology_;
@@ -143,16 +133,12 @@ std::string name_of_choice(collectives::Candidate const& choice) {
 }
 
 reports::CollectiveRow table_row(Answer const& answer, Sweep const& sweep) {
-  auto const reduces = sweep.kind == CollectiveKind::kAllReduce || sweep.kind == CollectiveKind::kReduceScatter ||
-                       sweep.kind == CollectiveKind::kReduce;
-  auto const has_root = sweep.kind == CollectiveKind::kBroadcast || sweep.kind == CollectiveKind::kReduce ||
-                        sweep.kind == CollectiveKind::kGather || sweep.kind == CollectiveKind::kScatter;
   auto row = reports::CollectiveRow{};
   row.size = answer.size;
   row.count = answer.size / size_of(sweep.type);
   row.type = sweep.type == DataType::kFp32 ? "float" : std::string{name_of(sweep.type)};
-  if (reduces) row.reduction = name_of(sweep.reduction);
-  if (has_root) row.root = 0;
+  if (reduces(sweep.kind)) row.reduction = name_of(sweep.reduction);
+  if (has_root(sweep.kind)) row.root = 0;
   row.out_of_place = {answer.time, answer.rates.algorithm, answer.rates.bus, std::nullopt};
   row.remark = fmt::format("{} {}ch", name_of_choice(answer.choice), answer.choice.channels);
   return row;

@@ -34,16 +34,13 @@ cuda::BenchmarkOptions benchmark_options(MeasureOptions const& options) {
   if (!kind)
     fail(fmt::format("--op {}: found no such collective; {}", one_line(options.op),
                      suggest_name(options.op, all_names<CollectiveKind>())));
-  auto result = cuda::BenchmarkOptions{.kind = *kind,
-                                       .smallest = read_size("-b", options.smallest),
-                                       .largest = read_size("-e", options.largest),
-                                       .factor = options.factor,
-                                       .iterations = options.iterations,
-                                       .warm_up = options.warm_up};
-  if (result.smallest > result.largest)
-    fail(fmt::format("-b {}: found more than -e {}, expected the smaller size first; exchange them", options.smallest,
-                     options.largest));
-  return result;
+  auto const [smallest, largest] = read_sizes(options.smallest, options.largest);
+  return {.kind = *kind,
+          .smallest = smallest,
+          .largest = largest,
+          .factor = options.factor,
+          .iterations = options.iterations,
+          .warm_up = options.warm_up};
 }
 
 /// The ranks of this process. Alone it drives all GPUs unless told; one of several drives one.
@@ -76,15 +73,11 @@ reports::CollectiveRow table_row(cuda::BenchmarkRow const& row, CollectiveKind k
     auto const rates = program::collective_rates(kind, world, row.size, std::max(timing->time, Duration{1}));
     return reports::CollectiveTiming{timing->time, rates.algorithm, rates.bus, timing->wrong};
   };
-  auto const reduces =
-      kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kReduceScatter || kind == CollectiveKind::kReduce;
-  auto const has_root = kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce ||
-                        kind == CollectiveKind::kGather || kind == CollectiveKind::kScatter;
   return {.size = row.size,
           .count = row.count,
           .type = "float",
-          .reduction = reduces ? "sum" : "none",
-          .root = has_root ? std::optional<std::int64_t>{0} : std::nullopt,
+          .reduction = reduces(kind) ? "sum" : "none",
+          .root = has_root(kind) ? std::optional<std::int64_t>{0} : std::nullopt,
           .out_of_place = half(row.out_of_place),
           .in_place = half(row.in_place)};
 }

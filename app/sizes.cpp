@@ -9,6 +9,7 @@
 #include "sim/base/input_error.hpp"
 
 namespace twinstep::app {
+namespace {
 
 Bytes read_size(std::string_view option, std::string const& text) {
   constexpr std::string_view kUnits = "KMGT";
@@ -29,6 +30,16 @@ Bytes read_size(std::string_view option, std::string const& text) {
         fmt::format("{}: found {}, expected a size above zero and up to 1024T; write it as 8, 64K, 128M or 16G", option,
                     quoted(text))};
   return Bytes{number << (10 * unit)};
+}
+
+}  // namespace
+
+std::pair<Bytes, Bytes> read_sizes(std::string const& smallest, std::string const& largest) {
+  auto const sizes = std::pair{read_size("-b", smallest), read_size("-e", largest)};
+  if (sizes.first > sizes.second)
+    throw InputError{
+        fmt::format("-b {}: found more than -e {}, expected the smaller size first; exchange them", smallest, largest)};
+  return sizes;
 }
 
 }  // namespace twinstep::app

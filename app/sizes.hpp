@@ -1,14 +1,14 @@
 #pragma once
 
 #include <string>
-#include <string_view>
+#include <utility>
 
 #include "sim/base/units.hpp"
 
 namespace twinstep::app {
 
-/// A size as nccl-tests' options spell it: "8", "64K", "128M", "16G" with K = 1024. `option` is what messages call it.
-/// Throws InputError for anything else, zero too.
-[[nodiscard]] Bytes read_size(std::string_view option, std::string const& text);
+/// The smallest and the largest size of a sweep, as nccl-tests' options -b and -e spell them: "8", "64K", "128M", "16G"
+/// with K = 1024. Throws InputError for anything else, zero too, and where the first is the larger.
+[[nodiscard]] std::pair<Bytes, Bytes> read_sizes(std::string const& smallest, std::string const& largest);
 
 }  // namespace twinstep::app

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "sim/base/check.hpp"
 #include "sim/collectives/algorithms.hpp"
@@ -130,9 +129,7 @@ Phase between_phase(FoldRequest const& request) {
   sheet.add_outside(is_towards_root(request.kind) ? request.topology.into_node(gpu) : request.topology.out_of_node(gpu),
                     carried);
   for (auto level = std::size_t{1}; at.leaves(level); ++level) {
-    auto groups = static_cast<double>(at.groups_per_node());
-    if (level == 1 && at.is_rail_optimised)  // the roots of all groups on one NIC
-      groups = static_cast<double>(at.groups_among(request.cluster.node.gpus / request.topology.nics()));
+    auto const groups = static_cast<double>(at.groups_on_switch(level));  // whose roots share it
     sheet.add_tier(level, on_tier[level] * groups * static_cast<double>(at.interleaved(level)));
   }
   sheet.add_memory(carried);
@@ -172,8 +169,8 @@ Folded fold_binomial(FoldRequest const& request) {
     total += bytes;
     if (reach < at.ranks_per_node) inside += bytes;
   }
-  folded.intra = to_bytes(std::floor(inside + 0.5));
-  folded.inter = to_bytes(std::floor(total + 0.5)) - folded.intra;
+  folded.intra = nearest_bytes(inside);
+  folded.inter = nearest_bytes(total) - folded.intra;
   return folded;
 }
 

@@ -4,7 +4,6 @@
 
 #include "sim/base/input_error.hpp"
 #include "sim/collectives/algorithms.hpp"
-#include "sim/collectives/double_tree.hpp"
 #include "sim/collectives/load_sheet.hpp"
 #include "sim/collectives/pipeline.hpp"
 #include "sim/collectives/tuner/environment.hpp"
@@ -150,7 +149,7 @@ Folded fold_collnet(FoldRequest const& request) {
     add_node(node, request, size, held);
     sheet.take_larger(node);
   }
-  add_tree_tiers(sheet, request, size, [](std::int64_t groups) { return groups > 1 ? 1.0 : 0.0; });
+  sheet.add_tiers(size, [](std::int64_t groups) { return groups > 1 ? 1.0 : 0.0; });
   sheet.add_memory(2 * size);
 
   auto folded = Folded{};

@@ -24,18 +24,6 @@ Duration scaled(FoldRequest const& request, Duration latency) {
   return to_duration(to_seconds(latency) * request.cluster.library.protocol(request.protocol).latency_factor.value);
 }
 
-/// The host's part of a network step (NVIDIA/nccl src/graph/tuning.cc, getNetOverhead); Simple pays it three times.
-Duration network_overhead(FoldRequest const& request) {
-  auto const& tuning = request.cluster.library.tuning;
-  auto const times = request.protocol == Protocol::kSimple ? 3 : 1;
-  switch (request.cluster.node.host.cpu) {
-    case hardware::CpuVendor::kIntel: return tuning.net_overhead_intel * times;
-    case hardware::CpuVendor::kAmd: return tuning.net_overhead_amd * times;
-    case hardware::CpuVendor::kOther: return tuning.net_overhead_other * times;
-  }
-  return {};
-}
-
 double link_efficiency(FoldRequest const& request, Traffic traffic) {
   auto const& link = request.cluster.node.link;
   auto const& library = request.cluster.library;
@@ -65,12 +53,23 @@ Duration launch_latency(FoldRequest const& request) {
          scaled(request, of(library.tuning.base_latency, request.algorithm, request.protocol));
 }
 
+Duration network_overhead(hardware::Cluster const& cluster, Protocol protocol) {
+  auto const& tuning = cluster.library.tuning;
+  auto const times = protocol == Protocol::kSimple ? 3 : 1;
+  switch (cluster.node.host.cpu) {
+    case hardware::CpuVendor::kIntel: return tuning.net_overhead_intel * times;
+    case hardware::CpuVendor::kAmd: return tuning.net_overhead_amd * times;
+    case hardware::CpuVendor::kOther: break;
+  }
+  return tuning.net_overhead_other * times;
+}
+
 Duration inside_step(FoldRequest const& request) {
   auto const& tuning = request.cluster.library.tuning;
   auto const& table = request.cluster.node.link.is_nvlink ? tuning.nvlink_latency : tuning.pcie_latency;
   auto step = of(table, request.algorithm, request.protocol);
   if (request.algorithm == Algorithm::kRing && request.placement.nodes > 1)
-    step = std::max(step, network_overhead(request));
+    step = std::max(step, network_overhead(request.cluster, request.protocol));
   return scaled(request, step);
 }
 

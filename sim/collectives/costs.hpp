@@ -47,6 +47,9 @@ enum class Traffic : std::uint8_t {
 /// baseLatencies), scaled by the protocol's latency factor.
 [[nodiscard]] Duration launch_latency(FoldRequest const& request);
 
+/// The host's part of a network step (NVIDIA/nccl src/graph/tuning.cc, getNetOverhead); Simple pays it three times.
+[[nodiscard]] Duration network_overhead(hardware::Cluster const& cluster, Protocol protocol);
+
 /// A step between ranks of one node (hwLatencies, NVLINK or PCI; where there are several nodes, at least the network's
 /// overhead on the host).
 [[nodiscard]] Duration inside_step(FoldRequest const& request);

@@ -79,15 +79,4 @@ Duration climb(FoldRequest const& request, std::int64_t steps) {
   return total;
 }
 
-void add_tree_tiers(LoadSheet& sheet, FoldRequest const& request, double size, double (*share)(std::int64_t groups)) {
-  auto const& at = request.placement;
-  for (auto level = std::size_t{1}; at.leaves(level); ++level) {
-    auto groups = static_cast<double>(at.groups_per_node());
-    if (level == 1 && at.is_rail_optimised)
-      groups = static_cast<double>(at.groups_among(request.cluster.node.gpus / request.topology.nics())) /
-               static_cast<double>(at.nics(at.ranks_per_node));
-    sheet.add_tier(level, share(at.switch_groups(level)) * size * groups * static_cast<double>(at.interleaved(level)));
-  }
-}
-
 }  // namespace twinstep::collectives

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "sim/collectives/costs.hpp"
-#include "sim/collectives/load_sheet.hpp"
 
 namespace twinstep::collectives {
 
@@ -32,9 +31,5 @@ struct DoubleTree {
 
 /// From a leaf of a tree of nodes up `steps` levels, the j-th of them between nodes that are 2^j apart.
 [[nodiscard]] Duration climb(FoldRequest const& request, std::int64_t steps);
-
-/// Bytes through the uplinks of the busiest switch group: the groups of a tier are joined as nodes are, so theirs is
-/// `share` of their number. On a rail-optimised leaf each NIC's part takes its own rail.
-void add_tree_tiers(LoadSheet& sheet, FoldRequest const& request, double size, double (*share)(std::int64_t groups));
 
 }  // namespace twinstep::collectives

@@ -24,11 +24,6 @@ T combine(Reduction reduction, T a, T b) {
   return a;
 }
 
-bool reduces(CollectiveKind kind) {
-  return kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kReduceScatter ||
-         kind == CollectiveKind::kReduce;
-}
-
 /// What leaves a value as it is when combined with it.
 template <class T>
 T neutral(Reduction reduction) {

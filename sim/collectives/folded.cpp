@@ -1,6 +1,7 @@
 #include "sim/collectives/folded.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/base/check.hpp"
 #include "sim/collectives/choice.hpp"
@@ -8,6 +9,10 @@
 #include "sim/collectives/load_sheet.hpp"
 
 namespace twinstep::collectives {
+
+Bytes nearest_bytes(double bytes) {
+  return to_bytes(std::floor(bytes + 0.5));
+}
 
 Duration time_alone(Folded const& folded, topology::Topology const& topology) {
   auto total = Duration{};

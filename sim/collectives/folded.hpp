@@ -39,6 +39,9 @@ struct Folded {
   Bytes inter;  ///< that leave a rank for another node, likewise
 };
 
+/// The nearest whole number: of bytes that are reported, while those on links are rounded up.
+[[nodiscard]] Bytes nearest_bytes(double bytes);
+
 /// Time of a folded communication alone on the network.
 [[nodiscard]] Duration time_alone(Folded const& folded, topology::Topology const& topology);
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "sim/base/check.hpp"
@@ -224,8 +223,8 @@ Folded fold_halving_doubling(FoldRequest const& request) {
     inside += (over + back) * static_cast<double>(neighbours_in_nodes(request, actors.excess));
   }
   folded.phases.front().latency += launch_latency(request);
-  folded.intra = to_bytes(std::floor(inside + 0.5));
-  folded.inter = to_bytes(std::floor(total + 0.5)) - folded.intra;
+  folded.intra = nearest_bytes(inside);
+  folded.inter = nearest_bytes(total) - folded.intra;
   return folded;
 }
 

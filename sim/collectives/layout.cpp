@@ -150,4 +150,9 @@ Layout layout_of(program::Mesh const& mesh, program::AxisSet axes, RankId rank, 
   return layout;
 }
 
+Layout layout_of(std::int64_t ranks, std::int64_t gpus_per_node) {
+  auto const axis = program::Axis::kData;
+  return layout_of(program::Mesh{{{axis, ranks}}}, {axis}, RankId{0}, gpus_per_node);
+}
+
 }  // namespace twinstep::collectives

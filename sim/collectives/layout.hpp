@@ -34,4 +34,7 @@ struct Layout {
 [[nodiscard]] Layout layout_of(program::Mesh const& mesh, program::AxisSet axes, RankId rank,
                                std::int64_t gpus_per_node);
 
+/// The layout of the first `ranks` ranks of a cluster as one group.
+[[nodiscard]] Layout layout_of(std::int64_t ranks, std::int64_t gpus_per_node);
+
 }  // namespace twinstep::collectives

@@ -32,6 +32,15 @@ void LoadSheet::add_tier(std::size_t level, double bytes) {
   outside[topology_->down(level).index()] += slowed;
 }
 
+void LoadSheet::add_tiers(double size, double (*share)(std::int64_t groups)) {
+  auto const& at = *placement_;
+  for (auto level = std::size_t{1}; at.leaves(level); ++level) {
+    auto groups = static_cast<double>(at.groups_on_switch(level));
+    if (at.is_rail(level)) groups /= static_cast<double>(at.nics(at.ranks_per_node));
+    add_tier(level, share(at.switch_groups(level)) * size * groups * static_cast<double>(at.interleaved(level)));
+  }
+}
+
 void LoadSheet::add_memory(double sent_bytes) {
   memory_ += sent_bytes * cluster_->library.memory_bytes_per_wire_byte.value;
 }

@@ -28,6 +28,9 @@ class LoadSheet {
   void add_neighbours(std::int64_t i, std::int64_t j, std::int64_t held, double bytes);
   /// Bytes that leave, and as many that enter, the busiest switch group of `level`, all groups together.
   void add_tier(std::size_t level, double bytes);
+  /// The same of every tier that the group needs, for one group whose nodes, and so the switch groups of a tier, are
+  /// joined by a ring or a tree: `share` of `size`, by how many are joined. On rails each NIC's part takes its own.
+  void add_tiers(double size, double (*share)(std::int64_t groups));
   /// Device memory traffic of a rank that sends `bytes`.
   void add_memory(double sent_bytes);
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "sim/base/check.hpp"
@@ -121,8 +120,8 @@ Folded fold_naive(FoldRequest const& request) {
     bytes += outward_bytes;
   }
   folded.phases.front().latency += launch_latency(request);
-  folded.intra = to_bytes(std::floor(bytes * static_cast<double>(at.ranks_per_node - 1) + 0.5));
-  folded.inter = to_bytes(std::floor(bytes * static_cast<double>(at.ranks - at.ranks_per_node) + 0.5));
+  folded.intra = nearest_bytes(bytes * static_cast<double>(at.ranks_per_node - 1));
+  folded.inter = nearest_bytes(bytes * static_cast<double>(at.ranks - at.ranks_per_node));
   return folded;
 }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/multicast.hpp"
@@ -125,7 +124,7 @@ Folded fold_nvls(FoldRequest const& request) {
   // Of the n ranks, only heads hand anything back.
   auto const sent = request.kind == CollectiveKind::kAllReduce ? static_cast<double>(at.ranks) + 1
                                                                : whole.out * static_cast<double>(at.ranks);
-  folded.intra = to_bytes(std::floor(sent * size + 0.5));
+  folded.intra = nearest_bytes(sent * size);
   return folded;
 }
 

@@ -136,7 +136,7 @@ Folded fold_nvls_tree(FoldRequest const& request) {
     add_node(node, request, size, held);
     sheet.take_larger(node);
   }
-  add_tree_tiers(sheet, request, size, busiest_node_share);
+  sheet.add_tiers(size, busiest_node_share);
   sheet.add_memory(size * (1 + 1 / static_cast<double>(heads_of(at.ranks_per_node))));
 
   auto folded = Folded{};

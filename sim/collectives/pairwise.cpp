@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "sim/base/check.hpp"
@@ -199,13 +198,13 @@ Folded fold_pairwise(FoldRequest const& request) {
     return folded;
   }
   auto const chunk = static_cast<double>(request.size.count()) / static_cast<double>(at.ranks);
-  auto const has_root = request.kind == CollectiveKind::kGather || request.kind == CollectiveKind::kScatter;
-  auto const pairs = has_root ? at.ranks - 1 : at.ranks * (at.ranks - 1);
-  auto const pairs_inside = has_root ? at.ranks_per_node - 1 : at.pairs_in_nodes();
-  auto const sheet = has_root ? star_loads(request, chunk) : all_pairs_loads(request, chunk);
+  auto const is_star = has_root(request.kind);
+  auto const pairs = is_star ? at.ranks - 1 : at.ranks * (at.ranks - 1);
+  auto const pairs_inside = is_star ? at.ranks_per_node - 1 : at.pairs_in_nodes();
+  auto const sheet = is_star ? star_loads(request, chunk) : all_pairs_loads(request, chunk);
   folded.phases = {{latency, sheet.loads(efficiency), {}}};
-  folded.intra = to_bytes(std::floor(chunk * static_cast<double>(pairs_inside) + 0.5));
-  folded.inter = to_bytes(std::floor(chunk * static_cast<double>(pairs - pairs_inside) + 0.5));
+  folded.intra = nearest_bytes(chunk * static_cast<double>(pairs_inside));
+  folded.inter = nearest_bytes(chunk * static_cast<double>(pairs - pairs_inside));
   return folded;
 }
 

@@ -52,7 +52,7 @@ void add_onwards(LoadSheet& sheet, FoldRequest const& request, PartnerStep const
 double senders_up(Placement const& at, PartnerStep const& step, std::size_t level) {
   auto const nodes = at.nodes_per_switch_group(level);
   auto senders = at.leaves(level) ? leaving(at, step, nodes * at.ranks_per_node) : 0;
-  if (level > 1 || !at.is_rail_optimised) return static_cast<double>(senders);
+  if (!at.is_rail(level)) return static_cast<double>(senders);
   if (changes_rail(at, step) && !stays_inside(at, step))
     senders = std::max(senders, nodes * leaving(at, step, at.ranks_per_node));
   return static_cast<double>(senders) / static_cast<double>(at.nics(at.ranks_per_node));
@@ -61,12 +61,10 @@ double senders_up(Placement const& at, PartnerStep const& step, std::size_t leve
 void add_tiers(LoadSheet& sheet, FoldRequest const& request, std::span<PartnerStep const> steps) {
   auto const& at = request.placement;
   for (auto level = std::size_t{1}; level < request.topology.levels(); ++level) {
-    auto const is_rail = level == 1 && at.is_rail_optimised;
-    auto const groups =
-        is_rail ? at.groups_among(request.cluster.node.gpus / request.topology.nics()) : at.groups_per_node();
     auto bytes = 0.0;
     for (auto const& step : steps) bytes += step.bytes * senders_up(at, step, level);
-    if (bytes > 0) sheet.add_tier(level, bytes * static_cast<double>(groups * at.interleaved(level)));
+    if (bytes > 0)
+      sheet.add_tier(level, bytes * static_cast<double>(at.groups_on_switch(level) * at.interleaved(level)));
   }
 }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "sim/base/check.hpp"
@@ -97,7 +96,7 @@ Folded fold_pat(FoldRequest const& request) {
       {pat_timing(request).total(), loads_of(request, steps).loads(efficiency_of(request, Traffic::kNeighbours)), {}}};
   auto inside = 0.0;
   for (auto const& step : steps) inside += step.bytes * static_cast<double>(partners_in_nodes(at, step, at.ranks));
-  folded.intra = to_bytes(std::floor(inside + 0.5));
+  folded.intra = nearest_bytes(inside);
   folded.inter = request.size * (at.ranks - 1) - folded.intra;
   return folded;
 }

@@ -9,11 +9,6 @@ namespace {
 
 using program::CollectiveKind;
 
-bool chunks_belong_to_ranks(CollectiveKind kind) {
-  return kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter ||
-         kind == CollectiveKind::kGather || kind == CollectiveKind::kScatter;
-}
-
 std::int64_t stages_of(Schedule const& pipe) {
   return pipe.steps - (pipe.pieces - 1);
 }
@@ -38,7 +33,7 @@ std::optional<Message> pipeline_step(Schedule const& pipe, std::int64_t rank, st
   auto const base = base_of(pipe);
   auto message = base.message(rank, stage, lane % base.lanes);
   if (!message) return std::nullopt;
-  if (chunks_belong_to_ranks(pipe.kind)) {
+  if (has_shares(pipe.kind)) {
     TWINSTEP_CHECK(message->chunk_count == 1, "a piece of several ranks' chunks is no run");
     message->first_chunk = message->first_chunk * pipe.pieces + piece;
   } else {

@@ -92,6 +92,10 @@ std::int64_t Placement::groups_among(std::int64_t gpus) const {
   return std::clamp<std::int64_t>(among, 1, layout_->groups_per_node);
 }
 
+std::int64_t Placement::groups_on_switch(std::size_t level) const {
+  return is_rail(level) ? groups_among(gpus_per_node_ / topology_->nics()) : groups_per_node();
+}
+
 std::int64_t Placement::switch_groups(std::size_t level) const {
   auto const below = nodes_below_[level - 1];
   auto const first = layout_->first_node;

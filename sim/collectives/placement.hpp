@@ -42,6 +42,11 @@ class Placement {
   /// How many of them share one instance of a resource inside a node with a GPU of this group.
   [[nodiscard]] double groups_sharing(ResourceId resource) const { return groups_sharing_[resource.index()]; }
   [[nodiscard]] std::int64_t groups_per_node() const { return layout_->groups_per_node; }
+  /// Whether a switch of tier `level` is a rail: a leaf of a rail-optimised fabric.
+  [[nodiscard]] bool is_rail(std::size_t level) const { return level == 1 && is_rail_optimised; }
+  /// Groups of the communicator that send through one switch of tier `level`: those on the GPUs of one NIC if it is a
+  /// rail, and all of a node otherwise.
+  [[nodiscard]] std::int64_t groups_on_switch(std::size_t level) const;
 
   /// Switch groups of tier `level` that the group reaches into; nodes of the group in the fullest of them; and how
   /// many groups of the communicator share one, counted in groups of nodes.

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "sim/base/check.hpp"
 #include "sim/collectives/algorithms.hpp"
@@ -213,18 +212,6 @@ void add_node(LoadSheet& sheet, FoldRequest const& request, RingWork const& work
   }
 }
 
-/// A lane leaves each switch group once and enters it once.
-void add_tiers(LoadSheet& sheet, FoldRequest const& request, RingWork const& work) {
-  auto const& at = request.placement;
-  for (auto level = std::size_t{1}; at.leaves(level); ++level) {
-    auto share = static_cast<double>(at.groups_per_node());
-    if (level == 1 && at.is_rail_optimised)  // one NIC's part of it
-      share = static_cast<double>(at.groups_among(request.cluster.node.gpus / request.topology.nics())) /
-              static_cast<double>(at.nics(at.ranks_per_node));
-    sheet.add_tier(level, work.wire * share * static_cast<double>(at.interleaved(level)));
-  }
-}
-
 }  // namespace
 
 /// A chunk passes every link of the ring once in a pass, so each step waits the mean of their latencies. The pieces of
@@ -246,7 +233,8 @@ Folded fold_ring(FoldRequest const& request) {
     add_node(node, request, work, held);
     sheet.take_larger(node);
   }
-  add_tiers(sheet, request, work);
+  // A lane leaves each switch group once and enters it once.
+  sheet.add_tiers(work.wire, [](std::int64_t) { return 1.0; });
   sheet.add_memory(work.wire);
 
   auto const links = work.is_closed ? at.ranks : at.ranks - 1;
@@ -254,8 +242,8 @@ Folded fold_ring(FoldRequest const& request) {
   auto folded = Folded{};
   folded.phases = {{ring_timing(request).total(), sheet.loads(efficiency_of(request, Traffic::kNeighbours)),
                     least_time(request, work.wire)}};
-  auto const total = to_bytes(std::floor(work.wire * static_cast<double>(links) + 0.5));
-  folded.inter = to_bytes(std::floor(work.wire * static_cast<double>(between) + 0.5));
+  auto const total = nearest_bytes(work.wire * static_cast<double>(links));
+  folded.inter = nearest_bytes(work.wire * static_cast<double>(between));
   folded.intra = total - folded.inter;
   return folded;
 }

@@ -42,15 +42,13 @@ void add_peer_tiers(LoadSheet& sheet, FoldRequest const& request, double bytes, 
   auto const& at = request.placement;
   auto const p = static_cast<double>(at.ranks_per_node);
   for (auto level = std::size_t{1}; level < request.topology.levels(); ++level) {
-    auto const is_rail = level == 1 && at.is_rail_optimised;
+    auto const is_rail = at.is_rail(level);
     if (!is_rail && !at.leaves(level)) break;
     auto const nodes = static_cast<double>(at.nodes_per_switch_group(level));
     auto const rails = is_rail ? static_cast<double>(at.nics(at.ranks_per_node)) : 1.0;
     auto const leaving = static_cast<double>(at.ranks) - p - (nodes - 1) * p / rails;
     auto const sending_nodes = is_one_node ? 1.0 : nodes;
-    auto const groups = is_rail
-                            ? static_cast<double>(at.groups_among(request.cluster.node.gpus / request.topology.nics()))
-                            : static_cast<double>(at.groups_per_node());
+    auto const groups = static_cast<double>(at.groups_on_switch(level));
     auto const senders_per_uplink = is_one_node ? 1.0 : static_cast<double>(senders) / rails;
     sheet.add_tier(level, bytes * leaving * senders_per_uplink * sending_nodes * groups *
                               static_cast<double>(at.interleaved(level)));

@@ -158,7 +158,7 @@ Folded fold_tree(FoldRequest const& request) {
     add_all_reduce_node(node, request, size, held);
     sheet.take_larger(node);
   }
-  add_tree_tiers(sheet, request, size, busiest_node_share);
+  sheet.add_tiers(size, busiest_node_share);
   sheet.add_memory(2 * size);
 
   auto folded = Folded{};

@@ -39,7 +39,7 @@ void for_each_pair(FoldRequest const& request, std::vector<Seat> const& seat, Vi
 /// The bytes of the busiest switch of a tier, up or down. On a rail-optimised leaf a switch is a rail of its group.
 std::int64_t busiest_switch(FoldRequest const& request, std::vector<Seat> const& seat, std::size_t level) {
   auto const& at = request.placement;
-  auto const is_rail = level == 1 && at.is_rail_optimised;
+  auto const is_rail = at.is_rail(level);
   auto const rails = is_rail ? request.topology.nics() : 1;
   auto const switch_of = [&](Seat const& each) {
     auto const rail = is_rail ? request.topology.nic_of(each.gpu) : 0;
@@ -78,12 +78,10 @@ UnevenLoads uneven_loads(FoldRequest const& request) {
   });
   for (auto const& node : nodes) loads.sheet.take_larger(node);
   for (auto level = std::size_t{1}; at.nodes > 1 && level < request.topology.levels(); ++level) {
-    auto const is_rail = level == 1 && at.is_rail_optimised;
-    auto const groups =
-        is_rail ? at.groups_among(request.cluster.node.gpus / request.topology.nics()) : at.groups_per_node();
     auto const bytes = busiest_switch(request, seat, level);
     if (bytes > 0)
-      loads.sheet.add_tier(level, static_cast<double>(bytes) * static_cast<double>(groups * at.interleaved(level)));
+      loads.sheet.add_tier(
+          level, static_cast<double>(bytes) * static_cast<double>(at.groups_on_switch(level) * at.interleaved(level)));
   }
   for (auto rank = std::int64_t{0}; rank < at.ranks; ++rank)
     most_sent = std::max(most_sent, request.splits.sent(rank) - request.splits.count(rank, rank));

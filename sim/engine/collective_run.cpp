@@ -1,7 +1,6 @@
 #include "sim/engine/collective_run.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 
 #include "sim/base/check.hpp"
@@ -26,7 +25,7 @@ class BusiestLinks {
     if (link == links_.end()) link = links_.insert(link, {resource.kind, resource.is_inter_node, {}, 0});
     if (busy <= link->utilisation) return;
     link->utilisation = busy;
-    link->bytes = to_bytes(std::floor(bytes + 0.5));
+    link->bytes = collectives::nearest_bytes(bytes);
   }
 
   [[nodiscard]] std::vector<LinkUse> over(Duration time) && {
@@ -83,8 +82,8 @@ CollectiveResult run_exact(collectives::FoldRequest const& request, collectives:
     TWINSTEP_CHECK(run.has_ended(), "a schedule in which every message is expected comes to its end");
     result.messages += run.message_count();
   }
-  result.intra = to_bytes(std::floor(runs.front().bytes_inside() + 0.5));
-  result.inter = to_bytes(std::floor(runs.front().bytes_outside() + 0.5));
+  result.intra = collectives::nearest_bytes(runs.front().bytes_inside());
+  result.inter = collectives::nearest_bytes(runs.front().bytes_outside());
   auto links = BusiestLinks{request.topology};
   for (std::uint32_t r = 0; r < routes.size(); ++r)
     for (auto const link : routes.series(r)) links.add(link, clock.network().carried(r));

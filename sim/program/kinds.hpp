@@ -19,6 +19,20 @@ enum class CollectiveKind : std::uint8_t {
   kAllToAll
 };
 
+/// Whether it adds up what ranks contribute.
+[[nodiscard]] constexpr bool reduces(CollectiveKind kind) {
+  return kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kReduceScatter ||
+         kind == CollectiveKind::kReduce;
+}
+/// Whether one rank is its root.
+[[nodiscard]] constexpr bool has_root(CollectiveKind kind) {
+  return kind >= CollectiveKind::kBroadcast && kind <= CollectiveKind::kScatter;
+}
+/// Whether each rank has a share of the large side: it is cut in as many parts as there are ranks.
+[[nodiscard]] constexpr bool has_shares(CollectiveKind kind) {
+  return kind != CollectiveKind::kAllReduce && kind != CollectiveKind::kBroadcast && kind != CollectiveKind::kReduce;
+}
+
 enum class Reduction : std::uint8_t { kSum, kAverage, kMax, kMin };
 
 enum class CopyDirection : std::uint8_t { kDeviceToDevice, kHostToDevice, kDeviceToHost, kHostToNvme, kNvmeToHost };

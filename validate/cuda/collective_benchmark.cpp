@@ -153,10 +153,6 @@ std::size_t count_for(Bytes size, CollectiveKind kind, int world) {
 
 }  // namespace
 
-bool has_shares(CollectiveKind kind) {
-  return share_side(kind) != ShareSide::kNone || kind == CollectiveKind::kAllToAll;
-}
-
 void run_benchmark(DeviceApi& device, Ranks const& ranks, BenchmarkOptions const& options,
                    std::function<void(BenchmarkRow const&)> const& take) {
   TWINSTEP_CHECK(options.factor >= 2 && options.iterations > 0, "a sweep goes on and measures something");

@@ -40,7 +40,4 @@ struct BenchmarkRow {
 void run_benchmark(DeviceApi& device, Ranks const& ranks, BenchmarkOptions const& options,
                    std::function<void(BenchmarkRow const&)> const& take);
 
-/// Whether each rank has a share of the large side: it is cut in as many parts as there are ranks.
-[[nodiscard]] bool has_shares(program::CollectiveKind kind);
-
 }  // namespace twinstep::cuda

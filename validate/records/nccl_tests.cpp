@@ -271,11 +271,6 @@ std::vector<std::string> different(std::vector<LoggedRank> const& ranks, std::st
 
 }  // namespace
 
-std::optional<program::CollectiveKind> kind_of(LoggedCollective collective) {
-  if (collective >= LoggedCollective::kSendReceive) return std::nullopt;
-  return static_cast<program::CollectiveKind>(collective);  // the first eight are in its order
-}
-
 std::vector<std::string> CollectiveLog::hosts() const {
   return different(seen_ranks, &LoggedRank::host);
 }

@@ -30,9 +30,6 @@ enum class LoggedCollective : std::uint8_t {
   kUnknown
 };
 
-/// The same as a kind of the program's; nothing for what is none.
-[[nodiscard]] std::optional<program::CollectiveKind> kind_of(LoggedCollective collective);
-
 /// A "#  Rank" line.
 struct LoggedRank {
   std::int64_t rank = 0;

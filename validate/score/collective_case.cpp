@@ -8,19 +8,11 @@
 #include "sim/collectives/benchmark.hpp"
 
 namespace twinstep::validate {
-namespace {
-
-collectives::Layout layout_of(std::int64_t ranks, hardware::Cluster const& cluster) {
-  auto const mesh = program::Mesh{{{program::Axis::kData, ranks}}};
-  return collectives::layout_of(mesh, {program::Axis::kData}, RankId{0}, cluster.node.gpus);
-}
-
-}  // namespace
 
 CollectiveCase::Machine::Machine(hardware::Cluster its, std::int64_t ranks)
     : cluster{std::move(its)},
       topology{cluster},
-      layout{layout_of(ranks, cluster)},
+      layout{collectives::layout_of(ranks, cluster.node.gpus)},
       chooser{layout, cluster, topology} {}
 
 CollectiveCase::CollectiveCase(CollectiveRecord const& record, hardware::Cluster cluster) : record_{&record} {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "sim/collectives/costs.hpp"
 #include "sim/collectives/schedule.hpp"
 
 namespace twinstep::collectives::tuner {
@@ -88,7 +89,6 @@ class Model {
     return of(graph_.is_nvlink ? tuning_.nvlink_latency : tuning_.pcie_latency, algorithm_);
   }
   [[nodiscard]] double outside() const;
-  [[nodiscard]] double net_overhead() const;
   [[nodiscard]] double ring_latency() const;
 
   TunerRequest const& request_;
@@ -222,19 +222,6 @@ double Model::outside() const {
   return own + seconds(graph_.network_latency) * (is(Protocol::kSimple) ? 2 : 1);
 }
 
-/// What the CPU spends on posting a message.
-double Model::net_overhead() const {
-  auto const overhead = [this] {
-    switch (request_.cluster.node.host.cpu) {
-      case hardware::CpuVendor::kIntel: return tuning_.net_overhead_intel;
-      case hardware::CpuVendor::kAmd: return tuning_.net_overhead_amd;
-      case hardware::CpuVendor::kOther: break;
-    }
-    return tuning_.net_overhead_other;
-  }();
-  return seconds(overhead) * (is(Protocol::kSimple) ? 3 : 1);
-}
-
 double Model::ring_latency() const {
   auto const nodes = real(graph_.nodes);
   if (!reduces_all() && !gathers()) {
@@ -249,7 +236,8 @@ double Model::ring_latency() const {
   auto const crossings = !reduces_all()                          ? nodes - 1
                          : tuning_.ring_crosses_every_node_twice ? 2 * nodes
                                                                  : 2 * (nodes - 1);
-  return (steps() - crossings) * std::max(inside(), net_overhead()) + crossings * outside();
+  return (steps() - crossings) * std::max(inside(), seconds(network_overhead(request_.cluster, protocol_))) +
+         crossings * outside();
 }
 
 double Model::latency() const {

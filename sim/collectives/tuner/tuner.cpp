@@ -52,8 +52,7 @@ std::span<Combination const> combinations(CollectiveKind kind) {
 
 /// NCCL avoids rings that add up fp8 over many ranks: each step rounds (src/enqueue.cc).
 double reluctance(TunerRequest const& request, Algorithm algorithm) {
-  auto const reduces = request.kind != CollectiveKind::kAllGather && request.kind != CollectiveKind::kBroadcast;
-  auto const is_rough = reduces && request.type == DataType::kFp8 && request.graph.ranks > 8;
+  auto const is_rough = reduces(request.kind) && request.type == DataType::kFp8 && request.graph.ranks > 8;
   return is_rough && algorithm == Algorithm::kRing ? 1024 : 1;
 }
 

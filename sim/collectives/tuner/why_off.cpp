@@ -11,10 +11,6 @@ using program::Reduction;
 
 constexpr std::int64_t kMostCollNetRanks = 8;  ///< NCCL_MAX_DIRECT_ARITY + 1
 
-bool reduces(CollectiveKind kind) {
-  return kind != CollectiveKind::kAllGather && kind != CollectiveKind::kBroadcast;
-}
-
 /// What the switch cannot reduce (src/include/device.h, ncclNvlsSupported).
 std::string_view switch_cannot_reduce(TunerRequest const& request) {
   if (!reduces(request.kind)) return "";
