@@ -101,7 +101,7 @@ class Bench {
         layout_{collectives::layout_of(sweep_.ranks, cluster_.node.gpus)},
         chooser_{layout_, cluster_, topology_} {}
 
-  [[nodiscard]] Answer answer(Bytes size) const {
+  [[nodiscard]] Answer answer(Bytes size) const try {
     auto const question = question_of(size);
     auto const choice = chooser_.choose(question);
     auto run = engine::run_collective(chooser_.request(question, choice), layout_, sweep_.fidelity);
@@ -110,6 +110,8 @@ class Bench {
     return {size,           choice,
             time,           program::collective_rates(sweep_.kind, sweep_.ranks, size, time),
             std::move(run), collectives::interval_of(time, size, cluster_.library)};
+  } catch (BeyondRange const& error) {
+    throw InputError{fmt::format("{} of {}: {}", name_of(sweep_.kind), reports::traffic_text(size), error.what())};
   }
 
   [[nodiscard]] Question question_of(Bytes size) const {
@@ -158,7 +160,7 @@ std::string candidates_text(Bench const& bench, Bytes size) {
   auto table = reports::Table{{{"algorithm", reports::Align::kLeft},
                                {"channels"},
                                {"tuner says"},
-                               {"twinstep says"},
+                               {"twinstep: device"},
                                {"", reports::Align::kLeft, true}}};
   auto const chosen = bench.chooser().choose(question);
   auto const ours = [&](collectives::Candidate const& each) {
@@ -200,10 +202,11 @@ std::string heading(Bench const& bench) {
   auto const& cluster = bench.cluster();
   auto const& library = cluster.library;
   auto const decides = library.choice == hardware::Choice::kTuner ? "its tuner decides" : "the cheapest is taken";
-  return fmt::format("# {}, {} ranks on {} × {} ({}), {} fidelity\n# library {} {}: {}\n# {}\n",
+  return fmt::format("# {}, {} ranks on {} × {} ({}), {} fidelity\n# library {}{}: {}\n# {}\n",
                      name_of(bench.sweep().kind), bench.sweep().ranks,
                      divide_up(bench.sweep().ranks, cluster.node.gpus), cluster.node.name, cluster.name,
-                     name_of(bench.sweep().fidelity), library.name, library.version, decides, cluster.calibration);
+                     name_of(bench.sweep().fidelity), library.name,
+                     library.version.empty() ? "" : " " + library.version, decides, cluster.calibration);
 }
 
 std::string text_of(Bench const& bench, std::vector<Answer> const& answers, bool explains) {

@@ -96,8 +96,7 @@ std::vector<Predictor> all_predictors(Study const& study, ValidateOptions const&
   if (options.leaves_out) {
     auto const jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     auto const make = [&](CollectiveRecord const& record) { return make_case(record, named); };
-    predictors.push_back(
-        {"twinstep, left out", validate::predict_left_out(study.records, make, jobs, &left_out)});
+    predictors.push_back({"twinstep, left out", validate::predict_left_out(study.records, make, jobs, &left_out)});
   }
   auto shipped = Predictor{"twinstep, as shipped", {}};
   auto tuner = Predictor{"NCCL's tuner formula", {}};
@@ -194,13 +193,14 @@ std::string constants_text(std::vector<validate::LeftOut> const& left_out) {
 reports::Accuracy accuracy_of(Study const& study, std::vector<Predictor> const& predictors, bool leaves_out) {
   auto accuracy = reports::Accuracy{};
   auto const scored = std::ranges::count_if(study.cases, is_scored);
+  auto const all = study.records.size() + study.skipped.size();
   accuracy.what = fmt::format(
-      "{} records, {} of them scored (healthy, NCCL, compute capability 7.0 and later), {} "
+      "{} record{}, {} of them scored (healthy, NCCL, compute capability 7.0 and later), {} "
       "skipped. {} Systems count once.",
-      study.records.size() + study.skipped.size(), scored, study.skipped.size(),
+      all, all == 1 ? "" : "s", scored, study.skipped.size(),
       leaves_out ? "Each system is predicted by constants fitted without it."
-                 : "Predicted by the constants of the profiles, which were fitted to many of "
-                   "these records: see --leave-one-out.");
+                 : "Predicted by the constants of the profiles, which were fitted to the public "
+                   "sweeps in tests/accuracy: see --leave-one-out.");
   for (std::size_t c = 0; c < validate::kSizeClasses; ++c)
     accuracy.sizes.emplace_back(name_of(static_cast<validate::SizeClass>(c)));
   for (auto const& predictor : predictors) accuracy.predictors.push_back(accuracy_of(predictor, study));
@@ -210,6 +210,8 @@ reports::Accuracy accuracy_of(Study const& study, std::vector<Predictor> const& 
                !leaves_out && study.records[i].is_healthy());
   for (auto const& each : study.skipped)
     accuracy.records.push_back({each.record.id, each.record.system, {}, {}, {}, "us", false, {}, {}, each.reason});
+  if (study.records.empty())  // nothing else would tell why
+    for (auto const& each : study.skipped) accuracy.findings.push_back(fmt::format("skipped: {}", each.reason));
   return accuracy;
 }
 

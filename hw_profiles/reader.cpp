@@ -203,7 +203,8 @@ hardware::Cluster Reader::cluster() const {
                                    .nodes = count(document.at("nodes")),
                                    .fabric = fabric(document.at("fabric")),
                                    .library = read_library(*this, document.at("library")),
-                                   .calibration = text(document, "calibration")};
+                                   .calibration = optional_text(document, "calibration")};
+  if (cluster.calibration.empty()) cluster.calibration = "uncalibrated: its profile does not say what was measured";
   if (auto const faults = document.find("faults")) cluster.faults = read_faults(*faults);
   check_fit(document, cluster);
   return cluster;

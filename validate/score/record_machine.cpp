@@ -26,7 +26,11 @@ hardware::Cluster machine_of(CollectiveRecord const& record) {
   if (!record.cluster)
     throw InputError{
         fmt::format("{}: found no \"cluster\", which says what machine it is; name one with --cluster", record.id)};
-  return machine_of(record, hw_profiles::read_facts(*record.cluster));
+  auto cluster = hw_profiles::read_facts(*record.cluster);
+  auto& library = cluster.library;
+  library.choice = hardware::Choice::kFastest;
+  if (record.library == "nccl" && record.version.empty()) library.tuning = *hw_profiles::tuning_of("");
+  return machine_of(record, std::move(cluster));
 }
 
 hardware::Cluster machine_of(CollectiveRecord const& record, hardware::Cluster named) {
@@ -34,12 +38,11 @@ hardware::Cluster machine_of(CollectiveRecord const& record, hardware::Cluster n
   set_by_cloud(record, library);
   for (auto const& [name, value] : record.environment)
     if (name.starts_with("NCCL_") && value.find(' ') == std::string::npos) library.environment[name] = value;
-  library.choice = hardware::Choice::kFastest;
-  auto const tuning = hw_profiles::tuning_of(record.version);
-  if (tuning && record.library == "nccl") {
+  if (record.library != "nccl" || record.version.empty()) return named;
+  if (auto const tuning = hw_profiles::tuning_of(record.version)) {
     library.version = record.version;
     library.tuning = *tuning;
-    if (!record.version.empty()) library.choice = hardware::Choice::kTuner;
+    library.choice = hardware::Choice::kTuner;
   }
   return named;
 }
