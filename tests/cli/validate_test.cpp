@@ -51,8 +51,8 @@ TEST_CASE("validate prints errors of predictors and systems, then what would exp
   auto const outcome = validate({folder.write("records.json", kRecords)});
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.err.empty());
-  for (auto const* const part : {"3 records, 2 of them scored", "twinstep, shipped", "NCCL's tuner formula",
-                                 "nearest measured system", "a line fitted"})
+  for (auto const* const part : {"3 records, 2 of them scored", "twinstep, as shipped", "NCCL's tuner formula",
+                                 "nearest measured system", "line fitted to itself"})
     CHECK_THAT(outcome.out, Catch::Contains(part));
   auto const finding = outcome.out.find("\n\nslow takes ");
   REQUIRE(finding != std::string::npos);
