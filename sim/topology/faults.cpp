@@ -46,6 +46,8 @@ void Faults::check(std::vector<Resource> const& resources) const {
       throw InputError{fmt::format("cluster.faults: found {} {} of {}, but there are {}; they count from 0",
                                    found->nodes_below == 1 ? "node" : "switch group", *fault.node,
                                    quoted(fault.resource), places)};
+    for (auto const& each : resources)
+      if (is_named(each)) require_rest(each.name, fault);
     if (fault.rate > 0) continue;
     for (auto const& each : resources)
       if (is_named(each) && !has_replacement(each))
@@ -54,6 +56,16 @@ void Faults::check(std::vector<Resource> const& resources) const {
                         "0, or take the nodes out",
                         quoted(each.name))};
   }
+}
+
+void Faults::require_rest(std::string const& resource, hardware::Fault const& fault) const {
+  constexpr auto kLeast = 1e-9;
+  auto const left = everywhere(resource) * (fault.node ? at(resource, *fault.node) : 1.0);
+  auto const is_broken = [&](hardware::Fault const& each) { return each.rate <= 0 && names(each, resource); };
+  if (left >= kLeast || std::ranges::any_of(faults_, is_broken)) return;
+  throw InputError{
+      fmt::format("cluster.faults: found {:.3g} of {} left by all faults together, expected at least {}; raise a rate",
+                  left, quoted(resource), kLeast)};
 }
 
 double Faults::everywhere(std::string_view resource) const {

@@ -35,6 +35,8 @@ class Faults {
   [[nodiscard]] std::vector<std::int64_t> nodes(std::vector<Resource> const& resources) const;
 
  private:
+  void require_rest(std::string const& resource, hardware::Fault const& fault) const;
+
   std::vector<hardware::Fault> faults_;
 };
 

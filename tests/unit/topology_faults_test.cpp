@@ -113,6 +113,8 @@ TEST_CASE("faults that nothing can be made of are refused", "[topology][faults]"
   auto all = std::vector<hardware::Fault>{};
   for (auto nic = 0; nic < 8; ++nic) all.push_back({"nic" + std::to_string(nic), 2, 0});
   CHECK_THAT(error_of(all), Catch::Contains("found no working NIC for GPU 0 of node 2; leave one"));
+  CHECK_THAT(error_of({{"nic3", {}, 1e-5}, {"nic3.out", 1, 1e-6}}),
+             Catch::Contains("found 1e-11 of \"nic3.out\" left by all faults together, expected at least 1e-09"));
 }
 
 TEST_CASE("a hashed flow keeps one of a tier's uplinks, and an even spread names none", "[topology][ecmp]") {
