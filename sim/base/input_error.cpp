@@ -36,15 +36,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 template <>
 void fail_beyond_range<BytesTag>() {
   throw BeyondRange{
-      "found more bytes than 63 bits count, expected at most 9.2 EB; use a smaller model or batch, or fewer ranks"};
+      "found more bytes than 63 bits count, expected at most 9.2 EB; use a smaller model or batch, a smaller size, or "
+      "fewer ranks"};
 }
 
 template <>
 void fail_beyond_range<DurationTag>() {
   throw BeyondRange{
-      "found a time beyond the simulated clock, expected a step of less than 106 days; use a smaller model or batch, "
-      "or "
-      "a machine with higher rates and shorter latencies"};
+      "found a time beyond the simulated clock, expected less than 106 days; use a smaller model or batch, a smaller "
+      "size, or a machine with higher rates and shorter latencies"};
 }
 
 std::string_view nearest_name(std::string_view name, std::vector<std::string_view> const& known) {

@@ -6,6 +6,7 @@
 
 #include "sim/base/input_error.hpp"
 #include "sim/collectives/dispatch.hpp"
+#include "sim/collectives/multicast.hpp"
 
 namespace twinstep::collectives {
 namespace {
@@ -28,20 +29,28 @@ bool has_cost(program::CollectiveKind kind, Algorithm algorithm, Placement const
   return is_available(kind, algorithm) && !(algorithm == Algorithm::kNvls && placement.nodes > 1);
 }
 
-/// Forced is what the table has switched off: says why, and what is left.
-[[noreturn]] void fail_forced(Question const& question, std::vector<tuner::Tuned> const& table) {
-  auto reason = std::string_view{"its tuner does not have it"};
+/// Forced, by the question or by the environment, is what the table has switched off: says why, and what is left.
+[[noreturn]] void fail_forced(Question const& question, std::vector<tuner::Tuned> const& table,
+                              tuner::Environment const& environment) {
+  auto const& forced = question.forced;
+  auto const is_asked_for = [&](tuner::Tuned const& row) {
+    if (forced.algorithm || forced.protocol) return !is_forced_out(forced, row.algorithm, row.protocol);
+    auto const& mask = environment.mask(question.kind);
+    return mask.algorithms[static_cast<std::size_t>(row.algorithm)] &&
+           mask.protocols[static_cast<std::size_t>(row.protocol)];
+  };
+  auto reason = std::string_view{"the tuner does not have it"};
   auto left = std::string{};
   for (auto const& row : table) {
-    if (!is_forced_out(question.forced, row.algorithm, row.protocol) && !row.is_on()) reason = row.off_because;
+    if (is_asked_for(row) && !row.is_on()) reason = row.off_because;
     if (row.is_on())
       left += fmt::format("{}{}/{}", left.empty() ? "" : ", ", name_of(row.algorithm), name_of(row.protocol));
   }
-  auto const& forced = question.forced;
-  throw InputError{fmt::format("{} cannot be done by {}{}{}: {}; these can: {}", name_of(question.kind),
-                               forced.algorithm ? name_of(*forced.algorithm) : "",
-                               forced.algorithm && forced.protocol ? "/" : "",
-                               forced.protocol ? name_of(*forced.protocol) : "", reason, left)};
+  auto asked_for = std::string{forced.algorithm ? name_of(*forced.algorithm) : ""};
+  if (forced.protocol) asked_for += fmt::format("{}{}", asked_for.empty() ? "" : "/", name_of(*forced.protocol));
+  if (asked_for.empty()) asked_for = "what the environment allows";
+  throw InputError{fmt::format("{} cannot be done by {}: {}; {}", name_of(question.kind), asked_for, reason,
+                               left.empty() ? "unset NCCL_ALGO or NCCL_PROTO" : "these can: " + left)};
 }
 
 }  // namespace
@@ -51,7 +60,9 @@ Chooser::Chooser(Layout const& layout, hardware::Cluster const& cluster, topolog
       topology_{topology},
       placement_{layout, cluster, topology},
       environment_{tuner::read_environment(cluster.library.environment)},
-      graph_{tuner::find_graph(placement_, cluster, environment_)} {}
+      graph_{tuner::find_graph(placement_, cluster, environment_)} {
+  graph_.has_multicast = graph_.has_multicast && keeps_gpu_links(placement_, topology);
+}
 
 bool Chooser::is_tuned(program::CollectiveKind kind) const {
   return tuner::is_tuned(kind) && !cluster_.library.tuning.from_version.empty() && placement_.ranks > 1;
@@ -73,7 +84,7 @@ std::vector<Candidate> Chooser::tuned_candidates(Question const& question) const
   auto allowed = table;
   for (auto& row : allowed)
     if (is_forced_out(question.forced, row.algorithm, row.protocol)) row.off_because = "something else is forced";
-  if (std::ranges::none_of(allowed, &tuner::Tuned::is_on)) fail_forced(question, table);
+  if (std::ranges::none_of(allowed, &tuner::Tuned::is_on)) fail_forced(question, table, environment_);
   if (cluster_.library.choice == hardware::Choice::kTuner) {
     auto const& best = tuner::best(allowed, tuner_request(question));
     return {{best.algorithm, best.protocol, best.channels}};

@@ -61,6 +61,17 @@ std::int64_t heads_of(std::int64_t ranks_per_node) {
   return std::min(ranks_per_node, kMostHeads);
 }
 
+bool keeps_gpu_links(Placement const& placement, topology::Topology const& topology) {
+  auto const held = placement.ranks_per_node;
+  for (auto const condition : placement.conditions())
+    for (auto i = std::int64_t{0}; held > 1 && i < held; ++i) {
+      auto const way = topology.within_node(placement.gpu(i, held), placement.gpu((i + 1) % held, held));
+      for (auto const link : topology.under(way, condition))
+        if (!topology.resource(link).is_gpu_link) return false;
+    }
+  return true;
+}
+
 void require_multicast(FoldRequest const& request) {
   auto const nodes = request.placement.nodes;
   auto const& node = request.cluster.node;
@@ -68,6 +79,10 @@ void require_multicast(FoldRequest const& request) {
     throw InputError{
         fmt::format("algorithm: \"{}\" needs an NVSwitch that multicasts, and node \"{}\" has none; use ring",
                     name_of(request.algorithm), node.name)};
+  if (!keeps_gpu_links(request.placement, request.topology))
+    throw InputError{
+        fmt::format("algorithm: \"{}\" needs every GPU's link to the NVSwitch, and cluster.faults break one; use ring",
+                    name_of(request.algorithm))};
   if (is_tree(request) == (nodes > 1)) return;
   throw InputError{fmt::format("algorithm: found \"{}\" for ranks on {} node{}, expected \"{}\"",
                                name_of(request.algorithm), nodes, nodes > 1 ? "s" : "",

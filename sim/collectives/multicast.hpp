@@ -15,7 +15,12 @@ inline constexpr std::int64_t kMostHeads = 32;  ///< of a node (NVIDIA/nccl, NCC
 /// Heads of a node with `ranks_per_node` ranks.
 [[nodiscard]] std::int64_t heads_of(std::int64_t ranks_per_node);
 
-/// Throws InputError unless the switches of the group's nodes multicast and the algorithm fits its number of nodes.
+/// Whether no GPU of the group has lost its links to the others of its node. Cost O(ranks of a node) for each node with
+/// faults.
+[[nodiscard]] bool keeps_gpu_links(Placement const& placement, topology::Topology const& topology);
+
+/// Throws InputError unless the switches of the group's nodes multicast, all its GPUs reach them, and the algorithm fits
+/// its number of nodes.
 void require_multicast(FoldRequest const& request);
 
 /// Bytes that a channel of a head hands over at a time. NVLS: NCCL_NVLS_CHUNKSIZE, or 128 KiB; at most 64 KiB below 64

@@ -2,13 +2,27 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "sim/base/check.hpp"
+#include "sim/base/input_error.hpp"
 #include "sim/collectives/dispatch.hpp"
 #include "sim/collectives/folded.hpp"
 #include "sim/collectives/pipeline.hpp"
 
 namespace twinstep::collectives {
 namespace {
+
+/// Refuses what would take an hour: participants enter a million steps a second at least, each in its turn.
+void require_end(Schedule const& schedule) {
+  constexpr auto kMost = std::int64_t{4'000'000'000};
+  auto const participants = schedule.ranks + schedule.agents;
+  if (schedule.steps <= kMost / participants) return;
+  throw InputError{fmt::format(
+      "--fidelity exact: found {} participants in {} steps each, expected a product of at most {}; use fewer ranks, "
+      "a smaller size, or --fidelity folded",
+      participants, schedule.steps, kMost)};
+}
 
 std::int64_t step_count(std::vector<StepRun> const& runs) {
   auto count = std::int64_t{0};
@@ -55,6 +69,7 @@ Replay replay_of(FoldRequest const& request) {
   replay.schedule =
       schedule_of(request.kind, request.algorithm, request.placement.ranks, 0, request.placement.ranks_per_node);
   if (timing.pieces > 1) replay.schedule = pipelined(replay.schedule, timing.pieces);
+  require_end(replay.schedule);
   replay.schedule.splits = request.splits;
   replay.launch = timing.launch;
   replay.latency = timing.steps;

@@ -40,7 +40,7 @@ struct Replay {
 };
 
 /// The collective message by message, with what it was folded from. Cost O(steps), and O(messages) where the schedule
-/// does not count arrivals itself.
+/// does not count arrivals itself. Throws InputError for more steps of all participants than end within an hour.
 [[nodiscard]] Replay replay_of(FoldRequest const& request);
 
 /// One message between two ranks: participant 0 sends, participant 1 receives.

@@ -167,6 +167,18 @@ TEST_CASE("where no switch multicasts, NVLS is refused", "[folded][nvls]") {
   CHECK_THROWS_AS((Multicast{hopper_like(1, 8), Algorithm::kNvlsTree, 1_GiB, 16}.fold()), InputError);
 }
 
+TEST_CASE("a GPU without its link to the switch takes part in no multicast", "[folded][nvls][faults]") {
+  auto const broken = [](std::int64_t nodes, hardware::Fault fault) {
+    auto cluster = hopper_like(nodes, 8);
+    cluster.faults = {std::move(fault)};
+    return cluster;
+  };
+  CHECK_THROWS_WITH((Multicast{broken(1, {"gpu2.nvlink", {}, 0}), Algorithm::kNvls, 1_GiB, 16}.fold()),
+                    Catch::Contains("every GPU's link to the NVSwitch"));
+  CHECK_THROWS_AS((Multicast{broken(2, {"gpu2.nvlink.in", 1, 0}), Algorithm::kNvlsTree, 1_GiB, 16}.fold()), InputError);
+  CHECK_NOTHROW(Multicast{broken(1, {"gpu2.nvlink", {}, 0.5}), Algorithm::kNvls, 1_GiB, 16}.fold());
+}
+
 TEST_CASE("a network that reduces sees each part once", "[folded][collnet]") {
   auto cluster = hopper_like(4, 8);
   cluster.fabric.transport.efficiency.value = 1;
