@@ -160,7 +160,7 @@ std::string candidates_text(Bench const& bench, Bytes size) {
   auto table = reports::Table{{{"algorithm", reports::Align::kLeft},
                                {"channels"},
                                {"tuner says"},
-                               {"twinstep: device"},
+                               {"simulated"},
                                {"", reports::Align::kLeft, true}}};
   auto const chosen = bench.chooser().choose(question);
   auto const ours = [&](collectives::Candidate const& each) {

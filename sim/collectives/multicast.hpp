@@ -19,8 +19,8 @@ inline constexpr std::int64_t kMostHeads = 32;  ///< of a node (NVIDIA/nccl, NCC
 /// faults.
 [[nodiscard]] bool keeps_gpu_links(Placement const& placement, topology::Topology const& topology);
 
-/// Throws InputError unless the switches of the group's nodes multicast, all its GPUs reach them, and the algorithm fits
-/// its number of nodes.
+/// Throws InputError unless the switches of the group's nodes multicast, all its GPUs reach them, and the algorithm
+/// fits its number of nodes.
 void require_multicast(FoldRequest const& request);
 
 /// Bytes that a channel of a head hands over at a time. NVLS: NCCL_NVLS_CHUNKSIZE, or 128 KiB; at most 64 KiB below 64

@@ -21,6 +21,14 @@ std::string set(std::string const& setting) {
 TEST_CASE("collective refuses in one line what it cannot predict, with the way out", "[cli][collective]") {
   auto const each = GENERATE(values<Refusal>({
       {{"--algorithm", "pat"}, {"\"pat\" cannot do all_reduce; these can: ring, tree"}},
+      {{"--op", "all_gather", "--algorithm", "tree"}, {"\"tree\" cannot do all_gather; these can: ring"}},
+      {{"--algorithm", "rings"}, {"--algorithm rings", "ring"}},
+      {{"--protocol", "ll256"}, {"--protocol ll256", "ll128"}},
+      {{"--op", "allreduce"}, {"--op allreduce", "all_reduce"}},
+      {{"--ranks", "33"}, {"--ranks 33", "32 GPUs", "--set cluster.nodes"}},
+      {{"--ranks", "1"}, {"--ranks 1", "2 to 32"}},
+      {{"-b", "1", "-e", "3"}, {"-e 3", "one element", "raise it"}},
+      {{"-b", "1G", "-e", "1M"}, {"-b 1G", "exchange them"}},
       {{"--algorithm", "nvls"}, {"all_reduce cannot be done by nvls: needs SHARP", "these can: tree/ll"}},
       {{set("library.environment.NCCL_ALGO=nvls")},
        {"all_reduce cannot be done by what the environment allows: needs SHARP", "unset NCCL_ALGO or NCCL_PROTO"}},
