@@ -80,6 +80,8 @@ hardware::Library read_library(NumberReader const& numbers, Node const& node) {
   node.allow_only({"name", "description", "version", "environment", "choice", "tuning", "protocols", "kernel_start",
                    "tree_efficiency", "multicast_tree_efficiency", "multicast_chunk_overhead", "ll_limit_per_channel",
                    "memory_bytes_per_wire_byte", "buffers", "errors", "launchers"});
+  if (auto const version = node.find("version"); version && version->is(Node::Type::kNumber))
+    version->fail("found a number, expected a version in quotes: 2.30 is not 2.3", "write all of it, such as 2.30.0");
   auto library = hardware::Library{
       .name = text(node, "name"),
       .description = optional_text(node, "description"),

@@ -131,7 +131,9 @@ std::int64_t ring_arrivals(Schedule const& ring, std::int64_t rank, std::int64_t
 
 Schedule ring_schedule(CollectiveKind kind, std::int64_t ranks, std::int64_t root, std::int64_t ranks_per_node) {
   auto ring = Schedule{kind, ranks, root, std::min(ranks_per_node, ranks)};
-  ring.lanes = ring.ranks_per_node == ranks ? 1 : ring.ranks_per_node;
+  // As many lanes as the node with the fewest ranks can begin: the last one, if nodes are filled in order.
+  auto const on_last = ranks % ring.ranks_per_node == 0 ? ring.ranks_per_node : ranks % ring.ranks_per_node;
+  ring.lanes = ring.ranks_per_node == ranks ? 1 : on_last;
   ring.chunks = ring.lanes * ranks;
   ring.steps = ranks - 1;
   ring.arrivals = ring_arrivals;
@@ -192,21 +194,23 @@ Duration ring_latency(FoldRequest const& request, RingWork const& work) {
 
 /// The busiest links of a node that holds `held` ranks.
 ///
-/// Across nodes there is a lane for each of its p GPUs. A lane enters the node by one GPU's NIC, visits all GPUs and
-/// leaves by the last one's NIC; lane i starts at GPU i. So the link from one GPU to the next carries all lanes but
-/// one, W (p - 1) / p, and each GPU moves W / p through its NIC in each direction. Lanes stay on their rail because
-/// every second node walks them the other way round (NVIDIA/nccl src/graph/connect.cc, connectRings).
+/// Across nodes there is a lane for each of its p GPUs, or of the node's that has the fewest. A lane enters the node by
+/// one GPU's NIC, visits all GPUs and leaves by the last one's NIC; lane i starts at GPU i. So the link from one GPU to
+/// the next carries all lanes but one, W (p - 1) / p, and each GPU moves W / p through its NIC in each direction. Lanes
+/// stay on their rail because every second node walks them the other way round (NVIDIA/nccl src/graph/connect.cc,
+/// connectRings).
 void add_node(LoadSheet& sheet, FoldRequest const& request, RingWork const& work, std::int64_t held) {
   auto const& at = request.placement;
-  auto const lanes = static_cast<double>(held);
+  auto const fewest = std::ranges::min(at.ranks_held());
+  auto const lanes = static_cast<double>(fewest);
   auto const is_alone = at.nodes == 1;
   for (auto i = std::int64_t{0}; i < held; ++i) {
     auto const gpu = at.gpu(i, held);
     if (held > 1) {
-      auto const carried = is_alone ? work.wire : work.wire * (lanes - 1) / lanes;
+      auto const carried = is_alone || held > fewest ? work.wire : work.wire * (lanes - 1) / lanes;
       sheet.add_neighbours(i, (i + 1) % held, held, carried);
     }
-    if (is_alone) continue;
+    if (is_alone || i >= fewest) continue;
     sheet.add_outside(request.topology.out_of_node(gpu), work.wire / lanes);
     sheet.add_outside(request.topology.into_node(gpu), work.wire / lanes);
   }

@@ -59,12 +59,12 @@ TEST_CASE("every row says size, time, rates, choice and interval", "[cli][collec
 
 TEST_CASE("exact says what the formula says, to the picosecond and whatever the ranks", "[cli][collective]") {
   // 2(n - 1)(alpha + S/n/B) with S = 2^30 bytes, B = 50 GB/s, alpha = 1 us.
-  for (auto const& [ranks, milliseconds] : {std::pair{8, 37.595}, std::pair{64, 42.405}, std::pair{512, 43.888}})
+  for (auto const& [ranks, milliseconds] : {std::pair{8, 37.595}, std::pair{64, 42.405}})
     for (auto const* const fidelity : {"exact", "folded", "closed"})
       CHECK(time_of(rows({"--ranks", std::to_string(ranks), "-b", "1G", "-e", "1G", "--algorithm", "ring", "--fidelity",
                           fidelity},
                          "flat-switch")) == Approx(milliseconds * 1e3).margin(0.5));
-  for (auto const& [ranks, milliseconds] : {std::pair{4096, 51.129}, std::pair{16384, 75.713}})
+  for (auto const& [ranks, milliseconds] : {std::pair{512, 43.888}, std::pair{4096, 51.129}, std::pair{16384, 75.713}})
     CHECK(time_of(rows({"--ranks", std::to_string(ranks), "-b", "1G", "-e", "1G", "--algorithm", "ring"},
                        "flat-switch")) == Approx(milliseconds * 1e3).margin(0.5));
 }

@@ -6,4 +6,5 @@ if(NOT TWINSTEP_SANITIZE AND CMAKE_BUILD_TYPE STREQUAL "Release")
   target_compile_definitions(accuracy PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>"
                                               TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
   add_dependencies(accuracy twinstep)
+  set_tests_properties(accuracy PROPERTIES COST 2000)
 endif()

@@ -7,3 +7,4 @@ twinstep_test(cli
 target_compile_definitions(cli PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>"
                                        TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
 add_dependencies(cli twinstep)
+set_tests_properties(cli PROPERTIES COST 1000) # the longest: it starts first

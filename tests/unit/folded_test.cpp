@@ -177,14 +177,14 @@ TEST_CASE("a group loads the links of the GPUs that it has", "[folded]") {
   CHECK(folding.load("gpu0.nvlink.out") == 0_B);
 }
 
-TEST_CASE("the node with the fewest ranks has the busiest NICs", "[folded]") {
+TEST_CASE("a ring over several nodes has as many lanes as the node with the fewest ranks", "[folded]") {
   auto cluster = tests::h100_like(3);
   cluster.fabric.transport.efficiency.value = 1;
-  // 20 ranks; W = 20 MB * 19 / 20 = 19 MB crosses every node, over 8 NICs or over 4.
+  // 20 ranks; W = 20 MB * 19 / 20 = 19 MB crosses every node, over 4 NICs: the third node's.
   auto const uneven = Layout{20, {{2, 8}, {1, 4}}, 0, 1, 0, 1, 1};
   auto const folding = Folding{cluster, CollectiveKind::kAllGather, 20_MB, uneven};
   CHECK(folding.load("nic0.out") == Bytes{4'750'000});
-  CHECK(folding.load("nic7.out") == Bytes{2'375'000});
+  CHECK(folding.load("nic7.out") == 0_B);
 }
 
 TEST_CASE("staged rings write and read every byte in host memory", "[folded]") {

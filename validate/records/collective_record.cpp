@@ -51,7 +51,10 @@ std::vector<MeasuredPoint> read_points(Node const& record) {
     if (cells[1].is(Node::Type::kNull)) continue;
     auto const size = cells[0].integer_from(0);
     auto const microseconds = cells[1].number();
-    if (size == 0 || microseconds <= 0) continue;  // nothing was moved
+    if (size == 0) continue;  // nothing was moved
+    if (!(microseconds > 0))
+      cells[1].fail(fmt::format("found {} us, expected a time above zero", microseconds),
+                    "correct it, or leave the row out");
     points.push_back({Bytes{size}, Seconds{microseconds * 1e-6}, std::ranges::find(outliers, size) != outliers.end()});
   }
   return points;
