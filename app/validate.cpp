@@ -96,7 +96,9 @@ std::vector<Predictor> all_predictors(Study const& study, ValidateOptions const&
   if (options.leaves_out) {
     auto const jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     auto const make = [&](CollectiveRecord const& record) { return make_case(record, named); };
-    predictors.push_back({"twinstep, left out", validate::predict_left_out(study.records, make, jobs, &left_out)});
+    auto left_out_predictions = validate::predict_left_out(study.records, make, jobs, &left_out);
+    predictors.push_back({"twinstep, left out", std::move(left_out_predictions.predicted)});
+    predictors.push_back({"… and 2 numbers fitted", std::move(left_out_predictions.calibrated)});
   }
   auto shipped = Predictor{"twinstep, as shipped", {}};
   auto tuner = Predictor{"NCCL's tuner formula", {}};

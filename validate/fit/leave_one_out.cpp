@@ -4,6 +4,8 @@
 #include <atomic>
 #include <thread>
 
+#include "validate/fit/system_calibration.hpp"
+
 namespace twinstep::validate {
 namespace {
 
@@ -18,11 +20,11 @@ std::vector<std::string> systems_of(std::vector<CollectiveRecord> const& records
 
 }  // namespace
 
-std::vector<Predictions> predict_left_out(std::vector<CollectiveRecord> const& records,
-                                          std::function<CollectiveCase(CollectiveRecord const&)> const& make, int jobs,
-                                          std::vector<LeftOut>* left_out) {
+LeftOutPredictions predict_left_out(std::vector<CollectiveRecord> const& records,
+                                    std::function<CollectiveCase(CollectiveRecord const&)> const& make, int jobs,
+                                    std::vector<LeftOut>* left_out) {
   auto const systems = systems_of(records);
-  auto predicted = std::vector<Predictions>(records.size());
+  auto result = LeftOutPredictions{std::vector<Predictions>(records.size()), std::vector<Predictions>(records.size())};
   auto found = std::vector<LeftOut>(systems.size());
   auto next = std::atomic<std::size_t>{0};
   auto const work = [&] {
@@ -33,11 +35,17 @@ std::vector<Predictions> predict_left_out(std::vector<CollectiveRecord> const& r
       for (auto& one : cases)
         if (one.record().system != systems[s] && one.is_fitted()) seen.push_back(&one);
       found[s] = {systems[s], fit_constants(seen)};
+      auto own = std::vector<CollectiveCase*>{};
+      auto places = std::vector<std::size_t>{};
       for (std::size_t i = 0; i < records.size(); ++i) {
         if (records[i].system != systems[s]) continue;
         apply_constants(found[s].fitted, cases[i]);
-        for (auto const& point : records[i].points) predicted[i].emplace_back(cases[i].predict(point.size).time);
+        for (auto const& point : records[i].points) result.predicted[i].emplace_back(cases[i].predict(point.size).time);
+        own.push_back(&cases[i]);
+        places.push_back(i);
       }
+      auto calibrated = calibrate_system(own);
+      for (std::size_t i = 0; i < places.size(); ++i) result.calibrated[places[i]] = std::move(calibrated[i]);
     }
   };
   auto threads = std::vector<std::jthread>{};
@@ -45,7 +53,7 @@ std::vector<Predictions> predict_left_out(std::vector<CollectiveRecord> const& r
   work();
   threads.clear();
   if (left_out != nullptr) *left_out = std::move(found);
-  return predicted;
+  return result;
 }
 
 }  // namespace twinstep::validate

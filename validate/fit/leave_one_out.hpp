@@ -15,12 +15,18 @@ struct LeftOut {
   std::vector<FittedConstant> fitted;
 };
 
+/// By record.
+struct LeftOutPredictions {
+  std::vector<Predictions> predicted;
+  std::vector<Predictions> calibrated;  ///< with two numbers fitted to the system itself (calibrate_system)
+};
+
 /// Predicts every record by constants that were fitted to the healthy records of all other systems: nothing of the
 /// system that is scored has been seen, and the fit starts from neutral values. One entry for each record, in their
 /// order. `make` builds the case of a record on its machine. Runs one fit a system, on as many threads as `jobs` says;
 /// the result does not depend on it. `left_out` receives what each fit found, if given.
-[[nodiscard]] std::vector<Predictions> predict_left_out(
-    std::vector<CollectiveRecord> const& records, std::function<CollectiveCase(CollectiveRecord const&)> const& make,
-    int jobs, std::vector<LeftOut>* left_out = nullptr);
+[[nodiscard]] LeftOutPredictions predict_left_out(std::vector<CollectiveRecord> const& records,
+                                                  std::function<CollectiveCase(CollectiveRecord const&)> const& make,
+                                                  int jobs, std::vector<LeftOut>* left_out = nullptr);
 
 }  // namespace twinstep::validate
