@@ -182,7 +182,8 @@ void add_validate(CLI::App& program, int& exit_code) {
   collectives->add_option("--cluster", options->cluster,
                           "The machine that was measured: a name or a file\n(the facts that each record states)");
   collectives->add_flag("--leave-one-out", options->leaves_out, "Predict each system by constants fitted without\nit");
-  collectives->add_flag("--constants", options->shows_constants, "Print the fitted constants instead of the errors");
+  collectives->add_flag("--constants", options->shows_constants,
+                        "Fit with every system left out, and print what was\nfitted instead of the errors");
   collectives->add_option("--max-mape", options->max_mape, "Exit with 1 if the mean error, in %, is larger");
   collectives->add_flag("--json", options->as_json, "Print one JSON document");
   collectives->callback([options, &exit_code] { exit_code = validate_collectives(*options); });

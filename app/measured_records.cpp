@@ -32,7 +32,7 @@ void check_hosts(std::string const& file, records::CollectiveLog const& log, har
 }
 
 void check(std::string const& file, records::CollectiveLog const& log, hardware::Cluster const& cluster) {
-  if (log.collective == records::LoggedCollective::kUnknown)
+  if (!log.collective)
     throw InputError{fmt::format(
         "{}: found a table that does not say which collective it is of, expected a line with the program's name, such "
         "as all_reduce_perf; add it",

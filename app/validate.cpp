@@ -70,6 +70,12 @@ bool is_scored(CollectiveCase const& one) {
          one.cluster().node.gpu.compute_capability.value >= 70;
 }
 
+/// Whether the constants of the profiles were fitted to this record, or to its like from the same system.
+bool has_seen(CollectiveCase const& one) {
+  auto const& systems = one.cluster().library.fitted_on;
+  return one.is_fitted() && std::ranges::find(systems, one.record().system) != systems.end();
+}
+
 /// A way of predicting all records.
 struct Predictor {
   std::string name;
@@ -93,7 +99,7 @@ std::vector<Predictor> all_predictors(Study const& study, ValidateOptions const&
                                       std::optional<hardware::Cluster> const& named,
                                       std::vector<validate::LeftOut>& left_out) {
   auto predictors = std::vector<Predictor>{};
-  if (options.leaves_out) {
+  if (options.leaves_out || options.shows_constants) {
     auto const jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     auto const make = [&](CollectiveRecord const& record) { return make_case(record, named); };
     auto left_out_predictions = validate::predict_left_out(study.records, make, jobs, &left_out);
@@ -208,8 +214,7 @@ reports::Accuracy accuracy_of(Study const& study, std::vector<Predictor> const& 
   for (auto const& predictor : predictors) accuracy.predictors.push_back(accuracy_of(predictor, study));
   accuracy.families = families_of(study, predictors.front(), predictors.back());
   for (std::size_t i = 0; i < study.records.size(); ++i)
-    add_points(accuracy, study.records[i], predictors.front().predictions[i],
-               !leaves_out && study.records[i].is_healthy());
+    add_points(accuracy, study.records[i], predictors.front().predictions[i], !leaves_out && has_seen(study.cases[i]));
   for (auto const& each : study.skipped)
     accuracy.records.push_back({each.record.id, each.record.system, {}, {}, {}, "us", false, {}, {}, each.reason});
   if (study.records.empty())  // nothing else would tell why

@@ -11,7 +11,9 @@ endif()
 
 find_program(TWINSTEP_CCACHE ccache)
 if(TWINSTEP_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${TWINSTEP_CCACHE})
+  # Paths below the source folder are taken relative, so that build folders share what is cached.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${TWINSTEP_CCACHE})
 endif()
 
 set(TWINSTEP_SANITIZE "" CACHE STRING "Sanitizers to build with: \"\", \"address,undefined\" or \"thread\"")

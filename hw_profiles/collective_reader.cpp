@@ -79,7 +79,7 @@ hardware::Tuning read_named_tuning(Node const& name, std::string const& version)
 hardware::Library read_library(NumberReader const& numbers, Node const& node) {
   node.allow_only({"name", "description", "version", "environment", "choice", "tuning", "protocols", "kernel_start",
                    "tree_efficiency", "multicast_tree_efficiency", "multicast_chunk_overhead", "ll_limit_per_channel",
-                   "memory_bytes_per_wire_byte", "buffers", "errors", "launchers"});
+                   "memory_bytes_per_wire_byte", "buffers", "fitted_on", "errors", "launchers"});
   if (auto const version = node.find("version"); version && version->is(Node::Type::kNumber))
     version->fail("found a number, expected a version in quotes: 2.30 is not 2.3", "write all of it, such as 2.30.0");
   auto library = hardware::Library{
@@ -98,6 +98,8 @@ hardware::Library read_library(NumberReader const& numbers, Node const& node) {
     for (auto const& [name, value] : environment->members())
       library.environment[std::string{name}] = variable_text(value);
   library.tuning = read_named_tuning(node.at("tuning"), library.version);
+  if (auto const systems = node.find("fitted_on"))
+    for (auto const& system : systems->elements()) library.fitted_on.emplace_back(system.string());
   read_each<hardware::Protocol>(
       node.at("protocols"), [&](Node const& each) { return read_protocol(numbers, each); }, library.protocols);
   read_each<hardware::SizeRange>(

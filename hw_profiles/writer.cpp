@@ -134,6 +134,9 @@ void put(Writer& out, std::string_view key, hardware::Library const& library) {
   put(out, "ll_limit_per_channel", library.ll_limit_per_channel);
   put(out, "memory_bytes_per_wire_byte", library.memory_bytes_per_wire_byte);
   put(out, "buffers", library.buffers);
+  out.open("fitted_on", '[');
+  for (auto const& system : library.fitted_on) out.member("", json_string(system));
+  out.close(']');
   out.open("errors", '{');
   for (std::size_t i = 0; i < library.errors.size(); ++i) {
     out.open(all_names<hardware::SizeRange>()[i], '{');

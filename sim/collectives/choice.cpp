@@ -73,18 +73,20 @@ tuner::TunerRequest Chooser::tuner_request(Question const& question) const {
 }
 
 std::vector<tuner::Tuned> Chooser::table(Question const& question) const {
-  return is_tuned(question.kind) ? tuner::tune(tuner_request(question)) : std::vector<tuner::Tuned>{};
+  if (!is_tuned(question.kind)) return {};
+  auto rows = tuner::tune(tuner_request(question));
+  for (auto& row : rows)
+    if (row.is_on() && !has_cost(question.kind, row.algorithm, placement_)) row.off_because = "has no cost here";
+  return rows;
 }
 
 std::vector<Candidate> Chooser::tuned_candidates(Question const& question) const {
-  auto table = tuner::tune(tuner_request(question));
-  for (auto& row : table)
-    if (row.is_on() && !has_cost(question.kind, row.algorithm, placement_)) row.off_because = "has no cost here";
+  auto const all = table(question);
   auto found = std::vector<Candidate>{};
-  auto allowed = table;
+  auto allowed = all;
   for (auto& row : allowed)
     if (is_forced_out(question.forced, row.algorithm, row.protocol)) row.off_because = "something else is forced";
-  if (std::ranges::none_of(allowed, &tuner::Tuned::is_on)) fail_forced(question, table, environment_);
+  if (std::ranges::none_of(allowed, &tuner::Tuned::is_on)) fail_forced(question, all, environment_);
   if (cluster_.library.choice == hardware::Choice::kTuner) {
     auto const& best = tuner::best(allowed, tuner_request(question));
     return {{best.algorithm, best.protocol, best.channels}};

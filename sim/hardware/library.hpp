@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "sim/base/enum_names.hpp"
 #include "sim/base/units.hpp"
@@ -76,6 +77,7 @@ struct Library {
   Sourced<BytesPerSecond> ll_limit_per_channel;    ///< bus bandwidth of LL between nodes; 0 for no limit
   Sourced<double> memory_bytes_per_wire_byte;      ///< HBM traffic caused by one byte on the wire
   Sourced<Bytes> buffers;                          ///< device memory of one communicator
+  std::vector<std::string> fitted_on;              ///< systems whose measured sweeps the constants have seen
   std::array<ErrorBand, 4> errors;                 ///< by SizeRange
   std::array<LauncherCost, 3> launchers;           ///< by Launcher
   bool operator==(Library const&) const = default;

@@ -35,7 +35,7 @@ TEST_CASE("a log names its collective, ranks, GPUs, library and settings", "[rec
   auto const logs = fixture();
   REQUIRE(logs.size() == 2);
   auto const& log = logs.front();
-  CHECK(log.collective == LoggedCollective::kAllReduce);
+  CHECK(log.collective == validate::MeasuredKind::kAllReduce);
   CHECK(log.ranks == 4);
   CHECK(log.hosts() == std::vector<std::string>{"node0", "node1"});
   CHECK(log.device_names() == std::vector<std::string>{"NVIDIA H100 80GB HBM3"});
@@ -65,7 +65,7 @@ TEST_CASE("rows survive launchers' prefixes and messages, even in their middle",
 
 TEST_CASE("a second run in the file is a log of its own, with one process for its GPUs", "[records][nccl-tests]") {
   auto const log = fixture().back();
-  CHECK(log.collective == LoggedCollective::kAllToAll);
+  CHECK(log.collective == validate::MeasuredKind::kAllToAll);
   CHECK(log.ranks == 2);
   CHECK(log.launcher == hardware::Launcher::kOneProcess);
   CHECK(log.environment.empty());
@@ -95,7 +95,7 @@ TEST_CASE("a table may have one half, times with exponents, and no header", "[re
   auto const one_half = read_one(
       "# sendrecv_perf\n#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
       "  8589934592    2147483648     float    none      -1  1.2e+06    7.16    7.16      0\n");
-  CHECK(one_half.collective == LoggedCollective::kSendReceive);
+  CHECK(one_half.collective == validate::MeasuredKind::kSendReceive);
   CHECK(one_half.rows.at(0).out_of_place->time == Duration{1'200'000'000'000});
   CHECK_FALSE(one_half.rows.at(0).in_place.has_value());
   auto const bare = read_one("  1024   256  float  sum  -1  10.00  0.10  0.18  0  11.00  0.09  0.16  0\n");
@@ -110,7 +110,7 @@ TEST_CASE("element types and reductions of one table become logs of their own", 
                                                  "  1024  512  half   sum  -1  10.0  0.1  0.1  0  10.0  0.1  0.1  0\n"
                                                  "  1024  512  half   max  -1  10.0  0.1  0.1  0  10.0  0.1  0.1  0\n");
   REQUIRE(logs.size() == 3);
-  for (auto const& log : logs) CHECK(log.collective == LoggedCollective::kReduceScatter);
+  for (auto const& log : logs) CHECK(log.collective == validate::MeasuredKind::kReduceScatter);
   CHECK(logs[2].type == "half");
   CHECK(logs[2].reduction == "max");
 }

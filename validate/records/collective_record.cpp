@@ -79,11 +79,6 @@ CollectiveRecord read_record(Node const& record) {
 
 }  // namespace
 
-std::optional<program::CollectiveKind> collective_of(MeasuredKind kind) {
-  if (kind == MeasuredKind::kSendReceive) return std::nullopt;
-  return static_cast<program::CollectiveKind>(kind);
-}
-
 std::vector<CollectiveRecord> read_collective_records(Node const& document) {
   auto records = std::vector<CollectiveRecord>{};
   for (auto const& each : document.elements()) records.push_back(read_record(each));

@@ -10,25 +10,9 @@
 #include "sim/base/units.hpp"
 #include "sim/hardware/library.hpp"
 #include "sim/io/document.hpp"
-#include "sim/program/kinds.hpp"
+#include "validate/records/measured_kind.hpp"
 
 namespace twinstep::validate {
-
-/// What a benchmark of communication ran.
-enum class MeasuredKind : std::uint8_t {
-  kAllReduce,
-  kAllGather,
-  kReduceScatter,
-  kBroadcast,
-  kReduce,
-  kGather,
-  kScatter,
-  kAllToAll,
-  kSendReceive  ///< every rank sends to the next one
-};
-
-/// The collective of the same name; nothing for send and receive.
-[[nodiscard]] std::optional<program::CollectiveKind> collective_of(MeasuredKind kind);
 
 struct MeasuredPoint {
   Bytes size;  ///< the large side, as nccl-tests prints it
@@ -63,11 +47,3 @@ struct CollectiveRecord {
 [[nodiscard]] std::vector<CollectiveRecord> read_collective_records(io::Node const& document);
 
 }  // namespace twinstep::validate
-
-namespace twinstep {
-template <>
-struct EnumNames<validate::MeasuredKind> {
-  static constexpr std::array<std::string_view, 9> values{
-      "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "gather", "scatter", "alltoall", "sendrecv"};
-};
-}  // namespace twinstep

@@ -13,25 +13,26 @@
 namespace twinstep::records {
 namespace {
 
+using validate::MeasuredKind;
 using Words = std::vector<std::string_view>;
 
 /// Longer names first: "reduce" is a part of "all_reduce".
-constexpr std::pair<std::string_view, LoggedCollective> kCollectiveWords[] = {
-    {"reducescatter", LoggedCollective::kReduceScatter},
-    {"allreduce", LoggedCollective::kAllReduce},
-    {"allgather", LoggedCollective::kAllGather},
-    {"alltoall", LoggedCollective::kAllToAll},
-    {"broadcast", LoggedCollective::kBroadcast},
-    {"sendrecv", LoggedCollective::kSendReceive},
-    {"gather", LoggedCollective::kGather},
-    {"scatter", LoggedCollective::kScatter},
-    {"reduce", LoggedCollective::kReduce}};
+constexpr std::pair<std::string_view, MeasuredKind> kCollectiveWords[] = {
+    {"reducescatter", MeasuredKind::kReduceScatter},
+    {"allreduce", MeasuredKind::kAllReduce},
+    {"allgather", MeasuredKind::kAllGather},
+    {"alltoall", MeasuredKind::kAllToAll},
+    {"broadcast", MeasuredKind::kBroadcast},
+    {"sendrecv", MeasuredKind::kSendReceive},
+    {"gather", MeasuredKind::kGather},
+    {"scatter", MeasuredKind::kScatter},
+    {"reduce", MeasuredKind::kReduce}};
 
-LoggedCollective named_in(std::string_view text) {
+std::optional<MeasuredKind> named_in(std::string_view text) {
   auto const letters = plain_letters(text);
   for (auto const& [word, collective] : kCollectiveWords)
     if (letters.find(word) != std::string::npos) return collective;
-  return LoggedCollective::kUnknown;
+  return std::nullopt;
 }
 
 /// "22807" is 2.28.7, as NCCL codes its versions from 2.9 on.
@@ -118,7 +119,7 @@ class LogReader {
     auto const say = [&](std::string const& sentence) {
       log.warnings.push_back(fmt::format("{}: {}", name_, sentence));
     };
-    if (log.collective == LoggedCollective::kUnknown) say("does not say which collective it measured");
+    if (!log.collective) say("does not say which collective it measured");
     if (!log.ranks) say("does not say how many ranks took part");
     for (auto const& row : log.rows)
       for (auto const& timing : {row.out_of_place, row.in_place})
@@ -198,17 +199,17 @@ class LogReader {
   void read_text(Words const& words, std::string_view line) {
     if (current_.average_bus_bandwidth) begin_run();
     read_version(words);
-    auto perf = LoggedCollective::kUnknown;
+    auto perf = std::optional<MeasuredKind>{};
     for (auto const word : words) {
       auto const is_program = word.find("_perf") != std::string_view::npos;
-      if (is_program && perf == LoggedCollective::kUnknown) perf = named_in(word.substr(word.rfind('/') + 1));
+      if (is_program && !perf) perf = named_in(word.substr(word.rfind('/') + 1));
       if (word.find("NCCL_") != std::string_view::npos || word.find("RCCL_") != std::string_view::npos)
         read_variable(word);
     }
     auto& collective = current_.collective;
-    if (perf != LoggedCollective::kUnknown)
+    if (perf)
       collective = perf;
-    else if (collective == LoggedCollective::kUnknown && current_.rows.empty())
+    else if (!collective && current_.rows.empty())
       collective = named_in(line);
   }
 

@@ -8,27 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/base/enum_names.hpp"
 #include "sim/base/units.hpp"
 #include "sim/hardware/library.hpp"
-#include "sim/program/kinds.hpp"
+#include "validate/records/measured_kind.hpp"
 
 /// What others measured: logs of nccl-tests and rccl-tests.
 namespace twinstep::records {
-
-/// What a log measured, in the words of its programs ("all_reduce_perf").
-enum class LoggedCollective : std::uint8_t {
-  kAllReduce,
-  kAllGather,
-  kReduceScatter,
-  kBroadcast,
-  kReduce,
-  kGather,
-  kScatter,
-  kAllToAll,
-  kSendReceive,
-  kUnknown
-};
 
 /// A "#  Rank" line.
 struct LoggedRank {
@@ -57,7 +42,7 @@ struct LoggedRow {
 
 /// One table of a log and what is said about it. What the log does not say is empty.
 struct CollectiveLog {
-  LoggedCollective collective = LoggedCollective::kUnknown;
+  std::optional<validate::MeasuredKind> collective;  ///< by the name of its program ("all_reduce_perf") or a caption
   std::vector<LoggedRank> seen_ranks;
   std::optional<std::int64_t> ranks;
   std::optional<hardware::Launcher> launcher;  ///< by the processes of the ranks of one host
@@ -86,12 +71,3 @@ struct CollectiveLog {
 [[nodiscard]] std::string records_json(std::string const& name, std::vector<CollectiveLog> const& logs);
 
 }  // namespace twinstep::records
-
-namespace twinstep {
-template <>
-struct EnumNames<records::LoggedCollective> {
-  static constexpr std::array<std::string_view, 10> values{"all_reduce", "all_gather", "reduce_scatter", "broadcast",
-                                                           "reduce",     "gather",     "scatter",        "alltoall",
-                                                           "sendrecv",   "unknown"};
-};
-}  // namespace twinstep

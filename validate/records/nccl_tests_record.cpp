@@ -71,7 +71,7 @@ std::string record_json(std::string const& id, std::string const& file, Collecti
   };
   add("id", io::json_string(id));
   add("system", kNull);
-  add("collective", log.collective == LoggedCollective::kUnknown ? kNull : io::json_string(name_of(log.collective)));
+  add("collective", log.collective ? io::json_string(name_of(*log.collective)) : kNull);
   add("nodes", number_or_null(nodes));
   add("gpus_per_node", number_or_null(ranks_per_host(log)));
   add("ranks", number_or_null(log.ranks));
