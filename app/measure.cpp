@@ -1,4 +1,3 @@
-#include <cstdlib>
 #include <filesystem>
 
 #include <fmt/core.h>
@@ -11,18 +10,13 @@
 #include "sim/base/input_error.hpp"
 #include "sim/program/bus_bandwidth.hpp"
 #include "validate/cuda/collective_benchmark.hpp"
-#include "validate/cuda/launch.hpp"
 #include "validate/cuda/load_device.hpp"
+#include "validate/launch/launch.hpp"
 
 namespace twinstep::app {
 namespace {
 
 using program::CollectiveKind;
-
-std::optional<std::string> environment_variable(std::string const& name) {
-  auto const* const value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>{value};
-}
 
 /// Throws InputError for what no backend could run.
 cuda::BenchmarkOptions benchmark_options(MeasureOptions const& options) {
@@ -44,7 +38,7 @@ cuda::BenchmarkOptions benchmark_options(MeasureOptions const& options) {
 }
 
 /// The ranks of this process. Alone it drives all GPUs unless told; one of several drives one.
-cuda::Ranks ranks_of(cuda::Launch const& launch, std::optional<int> gpus, int devices) {
+cuda::Ranks ranks_of(launch::Launch const& launch, std::optional<int> gpus, int devices) {
   auto const local_ranks = gpus.value_or(launch.processes > 1 ? 1 : devices);
   auto const first_device = launch.local_process * local_ranks;
   if (first_device + local_ranks > devices)
@@ -56,11 +50,11 @@ cuda::Ranks ranks_of(cuda::Launch const& launch, std::optional<int> gpus, int de
           .first_device = first_device};
 }
 
-void connect(cuda::DeviceApi& device, cuda::Ranks const& ranks, cuda::Launch const& launch) {
+void connect(cuda::DeviceApi& device, cuda::Ranks const& ranks, launch::Launch const& launch) {
   if (launch.processes == 1) return device.connect(ranks, {});
-  auto const file = cuda::meeting_file(launch);
+  auto const file = launch::meeting_file(launch);
   auto id = launch.process == 0 ? device.make_meeting_id() : std::vector<char>{};
-  device.connect(ranks, cuda::exchange_id(launch, file, std::move(id)));
+  device.connect(ranks, launch::exchange_id(launch, file, std::move(id)));
   auto error = std::error_code{};
   if (launch.process == 0) std::filesystem::remove(file, error);  // all have read it: they are connected
 }
@@ -125,7 +119,7 @@ std::string json_text(std::vector<reports::CollectiveRow> const& rows, std::stri
 
 int run(MeasureOptions const& options) {
   auto const benchmark = benchmark_options(options);
-  auto const launch = cuda::read_launch(environment_variable);
+  auto const launch = launch::read_launch(launch::environment_variable);
   auto const device = cuda::load_device();
   auto const ranks = ranks_of(launch, options.gpus, device->device_count());
   connect(*device, ranks, launch);

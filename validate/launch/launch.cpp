@@ -1,8 +1,9 @@
-#include "validate/cuda/launch.hpp"
+#include "validate/launch/launch.hpp"
 
 #include <cctype>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -12,23 +13,25 @@
 
 #include "sim/base/input_error.hpp"
 
-namespace twinstep::cuda {
+namespace twinstep::launch {
 namespace {
-
-using Variable = std::function<std::optional<std::string>(std::string const&)>;
 
 /// What one launcher sets.
 struct Names {
   char const* process;
   char const* processes;
   char const* local_process;
+  char const* local_processes;
   char const* job;
 };
 
 constexpr Names kLaunchers[] = {
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "PMIX_NAMESPACE"},
-    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_JOB_ID"},
-    {"RANK", "WORLD_SIZE", "LOCAL_RANK", "TORCHELASTIC_RUN_ID"}};
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE",
+     "PMIX_NAMESPACE"},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE", "SLURM_JOB_ID"},
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RUN_ID"}};
+
+constexpr auto kUsualPort = 29500;  // torch.distributed's default
 
 int number(Variable const& variable, char const* name) {
   auto const text = variable(name);
@@ -46,7 +49,21 @@ int number(Variable const& variable, char const* name) {
   return value;
 }
 
+std::string meeting_place(Variable const& variable, bool is_on_one_host) {
+  if (auto folder = variable("TWINSTEP_STORE")) return std::move(*folder);
+  auto const address = variable("MASTER_ADDR");
+  if (!address && !is_on_one_host) return {};
+  auto port = variable("MASTER_PORT") ? number(variable, "MASTER_PORT") : kUsualPort;
+  if (variable("TORCHELASTIC_USE_AGENT_STORE") == "True") ++port;
+  return fmt::format("{}:{}", address.value_or("127.0.0.1"), port);
+}
+
 }  // namespace
+
+std::optional<std::string> environment_variable(std::string const& name) {
+  auto const* const value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>{value};
+}
 
 Launch read_launch(Variable const& variable) {
   for (auto const& names : kLaunchers) {
@@ -54,10 +71,13 @@ Launch read_launch(Variable const& variable) {
     auto launch = Launch{.process = number(variable, names.process),
                          .processes = number(variable, names.processes),
                          .local_process = number(variable, names.local_process),
-                         .job = variable(names.job).value_or("")};
+                         .job = variable(names.job).value_or(""),
+                         .meeting_place = {}};
     if (launch.process >= launch.processes)
       throw InputError{fmt::format("{}: found {}, expected less than the {} of {}; start with mpirun, srun or torchrun",
                                    names.process, launch.process, launch.processes, names.processes)};
+    auto const all_here = variable(names.local_processes) == variable(names.processes);
+    launch.meeting_place = meeting_place(variable, all_here);
     return launch;
   }
   return {};
@@ -96,4 +116,4 @@ std::vector<char> exchange_id(Launch const& launch, std::string const& file, std
                   one_line(file))};
 }
 
-}  // namespace twinstep::cuda
+}  // namespace twinstep::launch
