@@ -1,4 +1,4 @@
-# Records of others and what is wrong with them, and the benchmark that makes our own, on GPUs that are not there.
+# Records of others, and what is wrong with them.
 twinstep_test(unit_records
   SOURCES unit/diagnosis_test.cpp unit/nccl_tests_log_test.cpp unit/nccl_topology_test.cpp unit/nvidia_smi_test.cpp
           unit/self_checks_test.cpp
@@ -9,8 +9,3 @@ twinstep_test(unit_launch SOURCES unit/launch_test.cpp cli/run_twinstep.cpp DEPE
 target_compile_definitions(unit_launch PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>"
                                                TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
 
-twinstep_test(unit_measure
-  SOURCES unit/collective_benchmark_test.cpp support/fake_nccl/fake_device.cpp cli/run_twinstep.cpp
-  DEPENDS validate_cuda)
-target_compile_definitions(unit_measure PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>"
-                                                TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")

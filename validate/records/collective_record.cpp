@@ -40,7 +40,27 @@ void read_library(Node const& record, CollectiveRecord& result) {
   if (result.library == "nccl" && std::regex_match(version, match, number)) result.version = match[1];
 }
 
+/// GB/s in one cell of a row; nothing where it is missing or null.
+std::optional<BytesPerSecond> rate(std::vector<Node> const& cells, std::size_t column) {
+  if (column >= cells.size() || cells[column].is(Node::Type::kNull)) return std::nullopt;
+  return BytesPerSecond{cells[column].number() * 1e9};
+}
+
+/// Times of "rows_in_place", by size.
+std::map<std::int64_t, Seconds> in_place_times(Node const& record) {
+  auto times = std::map<std::int64_t, Seconds>{};
+  auto const rows = record.find("rows_in_place");
+  if (!rows) return times;
+  for (auto const& row : rows->elements()) {
+    auto const cells = row.elements();
+    if (cells.size() < 2 || cells[1].is(Node::Type::kNull)) continue;
+    times.emplace(cells[0].integer_from(0), Seconds{cells[1].number() * 1e-6});
+  }
+  return times;
+}
+
 std::vector<MeasuredPoint> read_points(Node const& record) {
+  auto const in_place = in_place_times(record);
   auto outliers = std::vector<std::int64_t>{};
   if (auto const sizes = record.find("outlier_sizes"))
     for (auto const& size : sizes->elements()) outliers.push_back(size.integer());
@@ -55,7 +75,10 @@ std::vector<MeasuredPoint> read_points(Node const& record) {
     if (!(microseconds > 0))
       cells[1].fail(fmt::format("found {} us, expected a time above zero", microseconds),
                     "correct it, or leave the row out");
-    points.push_back({Bytes{size}, Seconds{microseconds * 1e-6}, std::ranges::find(outliers, size) != outliers.end()});
+    auto const other = in_place.find(size);
+    points.push_back({Bytes{size}, Seconds{microseconds * 1e-6}, std::ranges::find(outliers, size) != outliers.end(),
+                      rate(cells, 2), rate(cells, 3),
+                      other == in_place.end() ? std::nullopt : std::optional{other->second}});
   }
   return points;
 }

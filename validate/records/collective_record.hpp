@@ -18,6 +18,10 @@ struct MeasuredPoint {
   Bytes size;  ///< the large side, as nccl-tests prints it
   Seconds time;
   bool is_outlier = false;  ///< the record says that it is not to be believed
+  /// What else the record says of this size: its own two bandwidths, and the time with one buffer for both sides.
+  std::optional<BytesPerSecond> algorithm_bandwidth = std::nullopt;
+  std::optional<BytesPerSecond> bus_bandwidth = std::nullopt;
+  std::optional<Seconds> in_place = std::nullopt;
 };
 
 /// One sweep of one collective on one machine.

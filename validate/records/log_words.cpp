@@ -1,5 +1,6 @@
 #include "validate/records/log_words.hpp"
 
+#include <algorithm>
 #include <cctype>
 
 namespace twinstep::records {
@@ -14,6 +15,40 @@ bool is_digit(char c) {
 std::size_t end_of_digits(std::string_view text, std::size_t from) {
   while (from < text.size() && is_digit(text[from])) ++from;
   return from;
+}
+
+/// Without all up to "<stdout>:", where that begins the line or stands behind a bracket or a time.
+std::string_view without_tag(std::string_view line) {
+  constexpr std::size_t kLongest = 120;
+  for (auto const* const tag : {"<stdout>:", "<stderr>:"})
+    if (auto const at = line.substr(0, kLongest).find(tag); at != std::string_view::npos)
+      return line.substr(at + std::string_view{tag}.size());
+  return line;
+}
+
+/// Without "0: " or "[0] ".
+std::string_view without_label(std::string_view line) {
+  auto const begin = std::min(line.find_first_not_of(kBlanks), line.size());
+  auto const is_bracketed = line.substr(begin).starts_with('[');
+  auto const first = begin + (is_bracketed ? 1 : 0);
+  auto const digits = end_of_digits(line, first);
+  auto const is_label = digits > first && line.substr(digits).starts_with(is_bracketed ? "] " : ": ");
+  return is_label ? line.substr(digits + 1) : line;
+}
+
+/// Whether `text` has the form of `pattern`, in which 0 stands for a digit.
+bool has_form(std::string_view text, std::string_view pattern) {
+  if (text.size() < pattern.size()) return false;
+  for (std::size_t i = 0; i < pattern.size(); ++i)
+    if (pattern[i] == '0' ? !is_digit(text[i]) : text[i] != pattern[i]) return false;
+  return true;
+}
+
+/// Without a date and a time that begin the line.
+std::string_view without_time(std::string_view line) {
+  if (!has_form(line, "0000-00-00T00:00:00") && !has_form(line, "0000-00-00 00:00:00")) return line;
+  constexpr auto kSecond = std::string_view{"0000-00-00T00:00:00"}.size();
+  return line.substr(std::min(line.find_first_of(kBlanks, kSecond), line.size()));
 }
 
 }  // namespace
@@ -41,15 +76,13 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }
 
 std::string_view without_launcher_prefix(std::string_view line) {
-  if (line.starts_with('[')) {
-    auto const close = line.find("]<std");
-    auto const colon = close == std::string_view::npos ? close : line.find(">:", close);
-    if (colon != std::string_view::npos) return line.substr(colon + 2);
+  constexpr int kMostPrefixes = 3;  // a collector's time, a launcher's label, the launcher's time
+  for (auto i = 0; i < kMostPrefixes; ++i) {
+    auto const rest = without_time(without_label(without_tag(line)));
+    if (rest.size() == line.size()) break;
+    line = rest;
   }
-  auto const begin = std::min(line.find_first_not_of(kBlanks), line.size());
-  auto const digits = end_of_digits(line, begin);
-  auto const is_label = digits > begin && line.substr(digits).starts_with(": ");
-  return is_label ? line.substr(digits + 1) : line;
+  return line;
 }
 
 std::optional<LibraryMessage> find_library_message(std::string_view line) {

@@ -34,8 +34,9 @@ template <class Number>
   return value;
 }
 
-/// A line as an NCCL process of one rank wrote it: without what mpirun and srun put before it ("[1,0]<stdout>:", "0:
-/// ").
+/// A line as a process wrote it, without what launchers and collectors of logs put before it: tags of mpirun
+/// ("[1,0]<stdout>:", "[prterun-node0-1@1,0]<stdout>: "), with a time or without, labels of srun -l and mpiexec
+/// ("0: ", "[0] "), and times ("2025-01-31T12:00:00.123Z ", "2025-01-31 12:00:00 ").
 [[nodiscard]] std::string_view without_launcher_prefix(std::string_view line);
 
 /// A line with a message of the library's ("host:pid:tid [0] NCCL INFO text"), which may stand behind the beginning of

@@ -1,13 +1,14 @@
 #include "validate/records/nccl_tests.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "sim/base/input_error.hpp"
+#include "validate/records/collective_words.hpp"
 #include "validate/records/log_words.hpp"
+#include "validate/records/nccl_tests_json.hpp"
 #include "validate/records/nccl_tests_rows.hpp"
 
 namespace twinstep::records {
@@ -15,30 +16,6 @@ namespace {
 
 using validate::MeasuredKind;
 using Words = std::vector<std::string_view>;
-
-/// Longer names first: "reduce" is a part of "all_reduce".
-constexpr std::pair<std::string_view, MeasuredKind> kCollectiveWords[] = {
-    {"reducescatter", MeasuredKind::kReduceScatter},
-    {"allreduce", MeasuredKind::kAllReduce},
-    {"allgather", MeasuredKind::kAllGather},
-    {"alltoall", MeasuredKind::kAllToAll},
-    {"broadcast", MeasuredKind::kBroadcast},
-    {"sendrecv", MeasuredKind::kSendReceive},
-    {"gather", MeasuredKind::kGather},
-    {"scatter", MeasuredKind::kScatter},
-    {"reduce", MeasuredKind::kReduce}};
-
-std::optional<MeasuredKind> named_in(std::string_view text) {
-  auto const letters = plain_letters(text);
-  for (auto const& [word, collective] : kCollectiveWords)
-    if (letters.find(word) != std::string::npos) return collective;
-  return std::nullopt;
-}
-
-/// "22807" is 2.28.7, as NCCL codes its versions from 2.9 on.
-std::string version_of_code(std::int64_t code) {
-  return fmt::format("{}.{}.{}", code / 10'000, code / 100 % 100, code % 100);
-}
 
 /// The digits and dots that `text` begins with: "2.22.3" of "2.22.3-HEAD:7d8d67c", "2.28.7" of "2.28.7+cuda13.0".
 std::string version_in(std::string_view text) {
@@ -81,7 +58,7 @@ class LogReader {
     if (!current_.rows.empty()) {
       if (!current_.average_bus_bandwidth)
         warn("found no average after the rows: the log may be cut, or its program may have failed");
-      complete(current_);
+      complete(name_, current_);
       logs_.push_back(std::move(current_));
     }
     current_ = {};
@@ -99,7 +76,7 @@ class LogReader {
     next.rows.clear();
     next.warnings.clear();
     logs_.push_back(std::exchange(current_, std::move(next)));
-    complete(logs_.back());
+    complete(name_, logs_.back());
   }
 
   void begin_table(TableColumns columns) {
@@ -107,25 +84,6 @@ class LogReader {
     if (!current_.rows.empty()) begin_part();
     if (columns.half.front() == "cputime") warn("its times are the host's (cputime), not the GPU's");
     rows_.begin_table(std::move(columns));
-  }
-
-  void complete(CollectiveLog& log) {
-    auto processes = std::set<std::pair<std::string, std::int64_t>>{};
-    for (auto const& rank : log.seen_ranks) processes.emplace(rank.host, rank.process);
-    if (!log.seen_ranks.empty()) log.ranks = static_cast<std::int64_t>(log.seen_ranks.size());
-    if (log.seen_ranks.size() > 1)
-      log.launcher = processes.size() == log.seen_ranks.size() ? hardware::Launcher::kProcessPerGpu
-                                                               : hardware::Launcher::kOneProcess;
-    auto const say = [&](std::string const& sentence) {
-      log.warnings.push_back(fmt::format("{}: {}", name_, sentence));
-    };
-    if (!log.collective) say("does not say which collective it measured");
-    if (!log.ranks) say("does not say how many ranks took part");
-    for (auto const& row : log.rows)
-      for (auto const& timing : {row.out_of_place, row.in_place})
-        if (timing && timing->wrong.value_or(0) > 0)
-          say(fmt::format("{} elements were wrong at {} bytes: its times cannot be trusted", *timing->wrong,
-                          row.size.count()));
   }
 
   // Rows.
@@ -202,7 +160,7 @@ class LogReader {
     auto perf = std::optional<MeasuredKind>{};
     for (auto const word : words) {
       auto const is_program = word.find("_perf") != std::string_view::npos;
-      if (is_program && !perf) perf = named_in(word.substr(word.rfind('/') + 1));
+      if (is_program && !perf) perf = collective_named_in(word.substr(word.rfind('/') + 1));
       if (word.find("NCCL_") != std::string_view::npos || word.find("RCCL_") != std::string_view::npos)
         read_variable(word);
     }
@@ -210,7 +168,7 @@ class LogReader {
     if (perf)
       collective = perf;
     else if (!collective && current_.rows.empty())
-      collective = named_in(line);
+      collective = collective_named_in(line);
   }
 
   void read_version(Words const& words) {
@@ -262,25 +220,10 @@ class LogReader {
   RowReader rows_;
 };
 
-/// Different values, in order of appearance.
-std::vector<std::string> different(std::vector<LoggedRank> const& ranks, std::string LoggedRank::*member) {
-  auto values = std::vector<std::string>{};
-  for (auto const& rank : ranks)
-    if (std::ranges::find(values, rank.*member) == values.end()) values.push_back(rank.*member);
-  return values;
-}
-
 }  // namespace
 
-std::vector<std::string> CollectiveLog::hosts() const {
-  return different(seen_ranks, &LoggedRank::host);
-}
-
-std::vector<std::string> CollectiveLog::device_names() const {
-  return different(seen_ranks, &LoggedRank::device_name);
-}
-
 std::vector<CollectiveLog> read_nccl_tests(std::string const& name, std::string_view text) {
+  if (begins_object(text)) return read_nccl_tests_json(io::parse({one_line(name), std::string{text}}));
   auto reader = LogReader{name};
   for (auto const line : lines_of(text)) reader.read(line);
   auto logs = std::move(reader).finish();

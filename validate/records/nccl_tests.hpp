@@ -59,11 +59,15 @@ struct CollectiveLog {
   [[nodiscard]] std::vector<std::string> device_names() const;  ///< different ones, in order of appearance
 };
 
-/// Reads a log: one CollectiveLog for each table, and for each element type and reduction in it. `name` is what
-/// messages call it. Lines of NCCL's own and of launchers may stand between and in front of the rows, or cut them in
-/// two; rows that are not complete are left out with a warning.
-/// Throws InputError where there is no table.
+/// Reads a log, as text or as the JSON that nccl-tests writes with -J: one CollectiveLog for each table, and for each
+/// element type and reduction in it. `name` is what messages call it. Lines of NCCL's own and of launchers may stand
+/// between and in front of the rows, or cut them in two; rows that are not complete are left out with a warning. Throws
+/// InputError where there is no table.
 [[nodiscard]] std::vector<CollectiveLog> read_nccl_tests(std::string const& name, std::string_view text);
+
+/// Adds what follows from the rest of a log: the number of ranks and their launcher from the ranks that were listed,
+/// and warnings for what it does not say and for wrong elements.
+void complete(std::string const& name, CollectiveLog& log);
 
 /// The logs as a JSON array of records with the keys that collections of such measurements use: collective, nodes,
 /// gpus_per_node, ranks, gpu, nccl_version, env, dtype, tool, rows [size_bytes, time_us, algbw_GBps, busbw_GBps],

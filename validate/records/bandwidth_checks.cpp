@@ -1,0 +1,260 @@
+#include "validate/records/bandwidth_checks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "sim/program/bus_bandwidth.hpp"
+#include "validate/records/self_checks.hpp"
+
+namespace twinstep::validate {
+namespace {
+
+using namespace literals;
+
+double gigabytes(BytesPerSecond rate) {
+  return rate.count() / 1e9;
+}
+
+/// What the last printed digit of a bandwidth leaves open: nccl-tests prints six characters, hundredths of a GB/s up to
+/// 1000 and tenths above (src/util.cu, getFloatStr).
+double rounding(BytesPerSecond rate) {
+  return rate.count() < 1000e9 ? 0.005e9 : 0.05e9;
+}
+
+BytesPerSecond rate_of(MeasuredPoint const& point) {
+  return BytesPerSecond{static_cast<double>(point.size.count()) / point.time.count()};
+}
+
+/// n of 2(n-1)/n or (n-1)/n; infinite from the factor of endless ranks on.
+double ranks_of_factor(MeasuredKind kind, double factor) {
+  auto const limit = kind == MeasuredKind::kAllReduce ? 2.0 : 1.0;
+  return factor < limit ? limit / (limit - factor) : std::numeric_limits<double>::infinity();
+}
+
+bool has_telling_factor(MeasuredKind kind) {
+  return bus_factor(kind, 2) != bus_factor(kind, 4);
+}
+
+/// What one point's bandwidths allow; an empty range where no number of ranks gives them.
+std::optional<RankRange> range_of(MeasuredKind kind, MeasuredPoint const& point) {
+  if (!point.algorithm_bandwidth || !point.bus_bandwidth) return std::nullopt;
+  auto const algorithm = point.algorithm_bandwidth->count();
+  auto const bus = point.bus_bandwidth->count();
+  if (algorithm <= rounding(*point.algorithm_bandwidth)) return std::nullopt;
+  auto const least = (bus - rounding(*point.bus_bandwidth)) / (algorithm + rounding(*point.algorithm_bandwidth));
+  auto const most = (bus + rounding(*point.bus_bandwidth)) / (algorithm - rounding(*point.algorithm_bandwidth));
+  constexpr double kMost = 1e9;
+  if (ranks_of_factor(kind, least) > kMost) return RankRange{1, 0};
+  auto range = RankRange{};
+  range.least = static_cast<std::int64_t>(std::ceil(std::clamp(ranks_of_factor(kind, least), 1.0, kMost)));
+  if (auto const ranks = ranks_of_factor(kind, most); ranks < kMost)
+    range.most = static_cast<std::int64_t>(std::floor(std::max(1.0, ranks)));
+  return range;
+}
+
+RankRange both(RankRange const& a, RankRange const& b) {
+  auto const most = a.most && b.most ? std::min(*a.most, *b.most) : a.most.value_or(b.most.value_or(0));
+  auto range = RankRange{std::max(a.least, b.least), {}};
+  if (a.most || b.most) range.most = most;
+  return range;
+}
+
+bool is_empty(RankRange const& range) {
+  return range.most && *range.most < range.least;
+}
+
+std::string range_text(RankRange const& range) {
+  if (!range.most) return fmt::format("at least {}", range.least);
+  if (*range.most == range.least) return fmt::format("{}", range.least);
+  return fmt::format("{} to {}", range.least, *range.most);
+}
+
+/// A reading of a record's columns under which size over time is `factor` times algbw.
+struct Reading {
+  double factor;
+  std::string text;
+};
+
+std::vector<Reading> readings(CollectiveRecord const& record) {
+  auto const ranks = static_cast<double>(record.ranks);
+  return {{1e3, "times are in ms"},
+          {1e6, "times are in s"},
+          {1e-3, "times are in ns, or algbw is in MB/s"},
+          {1.0 / 8, "algbw is in Gbit/s"},
+          {8, "sizes count bits"},
+          {0x1p30 / 1e9, "algbw is in GiB/s"},
+          {1.0 / 1024, "sizes are in KiB"},
+          {0x1p-20, "sizes are in MiB"},
+          {1.0 / 2, "sizes count elements of 2 bytes"},
+          {1.0 / 4, "sizes count elements of 4 bytes"},
+          {1 / ranks, "sizes are one rank's share of the whole"},
+          {ranks, "algbw is one rank's share of the whole"},
+          {1 / bus_factor(record.kind, record.ranks), "algbw is the bus bandwidth"}};
+}
+
+/// size over time, divided by algbw, of the points whose algbw has digits enough.
+std::vector<double> unit_factors(CollectiveRecord const& record) {
+  auto factors = std::vector<double>{};
+  for (auto const& point : record.points)
+    if (point.algorithm_bandwidth && point.algorithm_bandwidth->count() > 100 * rounding(*point.algorithm_bandwidth))
+      factors.push_back(rate_of(point) / *point.algorithm_bandwidth);
+  std::ranges::sort(factors);
+  return factors;
+}
+
+constexpr double kSame = 0.03;  ///< two figures of one row, rounded each
+
+bool is_near(double value, double wanted) {
+  return std::abs(value / wanted - 1) < kSame;
+}
+
+/// The highest algorithm bandwidth that the links allow, whatever the algorithm: bytes that must enter a GPU or leave a
+/// node, over the rate at which they can. A switch that reduces and multicasts halves what all_reduce sends.
+struct Limits {
+  BytesPerSecond within;   ///< by the GPU's link
+  BytesPerSecond between;  ///< by the node's NICs; infinite on one node
+};
+
+Limits limits_of(CollectiveRecord const& record, hardware::Cluster const& machine) {
+  auto const& node = machine.node;
+  auto const infinite = BytesPerSecond{std::numeric_limits<double>::infinity()};
+  auto const ranks = static_cast<double>(record.ranks);
+  auto const in_node = static_cast<double>(std::min(record.ranks, node.gpus));
+  auto const nodes = std::ceil(ranks / in_node);
+  auto const ports = machine.fabric.ports_per_node > 0 ? std::min(machine.fabric.ports_per_node, node.nics) : node.nics;
+  auto const port = std::min(node.nic.value, machine.fabric.port.value);
+  auto const nics = port * static_cast<double>(ports);
+  auto const link = node.gpu_link.value;
+  auto const factor = bus_factor(record.kind, record.ranks);
+  auto const reduces_in_switch = machine.node.link.multicast_efficiency.value > 0;
+  auto limits = Limits{factor > 0 ? link / factor : infinite, infinite};
+  if (record.kind == MeasuredKind::kAllReduce && reduces_in_switch) limits.within = link;
+  if (nodes < 2) return limits;
+  auto const share = (nodes - 1) / nodes;
+  switch (record.kind) {
+    case MeasuredKind::kAllReduce:
+      limits.between = record.environment.contains("SHARP") ? nics : nics / (2 * share);
+      break;
+    case MeasuredKind::kAllToAll: limits.between = nics / (in_node * share); break;
+    case MeasuredKind::kAllGather:
+    case MeasuredKind::kReduceScatter: limits.between = nics / share; break;
+    default: limits.between = nics;
+  }
+  return limits;
+}
+
+}  // namespace
+
+double bus_factor(MeasuredKind kind, std::int64_t ranks) {
+  auto const collective = collective_of(kind);
+  return collective ? program::bus_factor(*collective, ranks) : 1.0;
+}
+
+std::optional<BytesPerSecond> best_bus_bandwidth(CollectiveRecord const& record, Bytes least) {
+  auto best = std::optional<BytesPerSecond>{};
+  for (auto const& point : record.points)
+    if (!point.is_outlier && point.size >= least)
+      best = std::max(best.value_or(BytesPerSecond{}), rate_of(point) * bus_factor(record.kind, record.ranks));
+  return best;
+}
+
+std::string size_text(Bytes size) {
+  constexpr auto kUnits = std::to_array<std::string_view>({"B", "KiB", "MiB", "GiB", "TiB"});
+  auto value = static_cast<double>(size.count());
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  return fmt::format("{:.4g} {}", value, kUnits[unit]);
+}
+
+std::optional<RankRange> ranks_by_bandwidths(CollectiveRecord const& record) {
+  if (!has_telling_factor(record.kind)) return std::nullopt;
+  auto all = std::optional<RankRange>{};
+  for (auto const& point : record.points)
+    if (auto const range = range_of(record.kind, point)) all = all ? both(*all, *range) : *range;
+  return all;
+}
+
+void check_units(CollectiveRecord const& record, std::vector<std::string>& found) {
+  auto const factors = unit_factors(record);
+  if (factors.empty()) return;
+  auto const factor = factors[factors.size() / 2];
+  if (!is_near(factor, 1)) {
+    auto fitting = std::vector<std::string>{};
+    for (auto const& reading : readings(record))
+      if (is_near(factor, reading.factor)) fitting.push_back(reading.text);
+    found.push_back(
+        fmt::format("has sizes and times that give {:.4g} times its algbw: {}; expected bytes, us and GB/s", factor,
+                    fitting.empty() ? "no usual unit explains it" : fmt::format("{}", fmt::join(fitting, ", or "))));
+    return;
+  }
+  for (auto const& point : record.points) {
+    if (!point.algorithm_bandwidth || point.algorithm_bandwidth->count() <= 100 * rounding(*point.algorithm_bandwidth))
+      continue;
+    if (is_near(rate_of(point) / *point.algorithm_bandwidth, 1)) continue;
+    found.push_back(
+        fmt::format("says {} in {:.5g} us, which is {:.4g} GB/s, but algbw {:.4g} GB/s: correct that row, or "
+                    "leave it out",
+                    size_text(point.size), point.time.count() * 1e6, gigabytes(rate_of(point)),
+                    gigabytes(*point.algorithm_bandwidth)));
+    return;
+  }
+}
+
+void check_ranks(CollectiveRecord const& record, std::vector<std::string>& found) {
+  if (!has_telling_factor(record.kind)) return;
+  auto so_far = std::optional<RankRange>{};
+  for (auto const& point : record.points) {
+    auto const range = range_of(record.kind, point);
+    if (!range) continue;
+    auto const next = so_far ? both(*so_far, *range) : *range;
+    if (is_empty(next)) {
+      auto const is_mixed = so_far && !is_empty(*range);
+      found.push_back(
+          is_mixed
+              ? fmt::format("has bandwidths that fit {} ranks up to {} and {} from there on: two logs seem mixed; "
+                            "give each a record of its own",
+                            range_text(*so_far), size_text(point.size), range_text(*range))
+              : fmt::format("has busbw {:.4g} and algbw {:.4g} GB/s at {}, which no number of ranks gives: another "
+                            "collective, or one of them is wrong",
+                            gigabytes(*point.bus_bandwidth), gigabytes(*point.algorithm_bandwidth),
+                            size_text(point.size)));
+      return;
+    }
+    so_far = next;
+  }
+  if (!so_far || so_far->holds(record.ranks)) return;
+  auto const by_rate = [](MeasuredPoint const& point) { return point.algorithm_bandwidth.value_or(BytesPerSecond{}); };
+  auto const& point = *std::ranges::max_element(record.points, {}, by_rate);
+  auto const factor = *point.bus_bandwidth / *point.algorithm_bandwidth;
+  found.push_back(fmt::format(
+      "says {} ranks, whose busbw is {:.5g} times algbw, but it is {:.5g} times: that fits {} "
+      "rank{}; correct \"ranks\"",
+      record.ranks, bus_factor(record.kind, record.ranks), factor, range_text(*so_far), so_far->most == 1 ? "" : "s"));
+}
+
+void check_links(CollectiveRecord const& record, hardware::Cluster const& machine, std::vector<std::string>& found) {
+  auto const best = best_bus_bandwidth(record, 64_MiB);
+  if (!best || record.ranks < 2) return;
+  auto const limits = limits_of(record, machine);
+  auto const factor = bus_factor(record.kind, record.ranks);
+  auto const limit = std::min(limits.within, limits.between) * factor;
+  constexpr double kMeasuringError = 1.02;
+  constexpr double kFarBelow = 0.4;
+  auto const links = limits.within < limits.between ? "the GPUs' links" : "the node's NICs";
+  if (*best > limit * kMeasuringError)
+    found.push_back(
+        fmt::format("reaches {:.4g} GB/s of bus bandwidth, but {} of {} carry {:.4g} at most: check the "
+                    "machine, the number of ranks and the units",
+                    gigabytes(*best), links, machine.name, gigabytes(limit)));
+  else if (*best < limit * kFarBelow)
+    found.push_back(
+        fmt::format("reaches {:.4g} GB/s of bus bandwidth, {:.0f} % of the {:.4g} that {} of {} allow: look "
+                    "for links or NICs that are not used, and for GPUDirect",
+                    gigabytes(*best), *best / limit * 100, gigabytes(limit), links, machine.name));
+}
+
+}  // namespace twinstep::validate
