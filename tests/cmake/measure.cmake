@@ -1,0 +1,7 @@
+# Measuring as programs on an executor: on the virtual clock, whose times are known, and on threads.
+twinstep_test(unit_measure_programs SOURCES unit/measure_sampling_test.cpp unit/measure_statistics_test.cpp
+                                    DEPENDS validate_measure sim_engine)
+if(TARGET validate_cpu)
+  twinstep_test(unit_measure_verification SOURCES unit/measure_verification_test.cpp
+                                          DEPENDS validate_measure validate_cpu)
+endif()

@@ -1,0 +1,81 @@
+#include "tests/support/catch.hpp"
+#include "tests/support/executors.hpp"
+#include "validate/cpu/executor.hpp"
+#include "validate/measure/verification.hpp"
+
+using namespace twinstep;
+using namespace twinstep::measure;
+using program::CollectiveKind;
+
+namespace {
+
+/// Ranks are threads of this process, on real numbers.
+class ThreadedExecutor : public tests::ClockedExecutor {
+ public:
+  explicit ThreadedExecutor(std::int64_t ranks)
+      : ClockedExecutor{ranks,
+                        [this](program::StepProgram const& program) { return cpu::run(program, environment_); }} {}
+  [[nodiscard]] std::vector<RankId> local_ranks() const override {
+    auto ranks = std::vector<RankId>{};
+    for (std::int64_t rank = 0; rank < job().ranks; ++rank) ranks.emplace_back(static_cast<std::size_t>(rank));
+    return ranks;
+  }
+  [[nodiscard]] std::vector<double> read(RankId rank, std::string_view name, std::string_view scope, std::size_t first,
+                                         std::size_t count) const override {
+    auto values = environment_.read(rank, name, scope, first, count);
+    if (rank == spoilt_) values.front() += 0.01;
+    return values;
+  }
+  /// From now on the first number that `rank` received is wrong.
+  void spoil(RankId rank) { spoilt_ = rank; }
+
+ private:
+  cpu::Environment environment_{[](RankId rank, std::string_view, std::string_view, std::span<double> values) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = initial_value(rank, i);
+  }};
+  RankId spoilt_;
+};
+
+/// Every exchange there is, in place and out of place.
+std::vector<Exchange> all_exchanges(std::int64_t elements) {
+  auto exchanges = std::vector<Exchange>{{.kind = std::nullopt, .elements = elements}};
+  for (auto const name : all_names<CollectiveKind>())
+    for (auto const is_in_place : {false, true}) {
+      auto const exchange = Exchange{.kind = find_enum<CollectiveKind>(name), .elements = elements};
+      if (is_in_place && !exchange.can_be_in_place()) continue;
+      exchanges.push_back(exchange);
+      exchanges.back().is_in_place = is_in_place;
+    }
+  return exchanges;
+}
+
+}  // namespace
+
+TEST_CASE("every exchange is right on data, in and out of place, for any number of ranks", "[measure][verification]") {
+  for (auto const ranks : {1, 2, 3, 5})
+    for (auto const& exchange : all_exchanges(12 * ranks)) {
+      INFO((exchange.kind ? name_of(*exchange.kind) : "send_recv") << " on " << ranks << ", " << exchange.is_in_place);
+      auto executor = ThreadedExecutor{ranks};
+      CHECK(count_wrong(executor, exchange, 100) == 0);
+      CHECK(count_wrong(executor, exchange, 100) == 0);  // the buffers are used again
+    }
+}
+
+TEST_CASE("every reduction is right on data", "[measure][verification]") {
+  for (auto const name : all_names<program::Reduction>())
+    for (auto const type : {DataType::kFp32, DataType::kFp64}) {
+      INFO(name);
+      auto executor = ThreadedExecutor{3};
+      auto const exchange = Exchange{.reduction = *find_enum<program::Reduction>(name), .type = type, .elements = 30};
+      CHECK(count_wrong(executor, exchange, 30) == 0);
+    }
+}
+
+TEST_CASE("a wrong element is counted at the rank that received it", "[measure][verification]") {
+  for (auto const& exchange : all_exchanges(16)) {
+    INFO((exchange.kind ? name_of(*exchange.kind) : "send_recv"));
+    auto executor = ThreadedExecutor{4};
+    executor.spoil(RankId{0});  // the root, where there is one
+    CHECK(count_wrong(executor, exchange, 16) == 1);
+  }
+}
