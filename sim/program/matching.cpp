@@ -30,6 +30,10 @@ class Matcher {
     return fmt::format("{} (op {})", program_.describe(role.operations[participant.op.index()]),
                        participant.op.index());
   }
+  /// Of two sequences of different lengths: the first of the longer one that has no counterpart.
+  [[nodiscard]] std::string first_alone(std::vector<Participant> const& a, std::vector<Participant> const& b) const {
+    return op_of(a.size() > b.size() ? a[b.size()] : b[a.size()]);
+  }
   [[nodiscard]] std::string_view name(CommunicatorId communicator) const {
     return program_.text(program_.communicators[communicator.index()].name);
   }
@@ -92,9 +96,10 @@ void Matcher::compare_collectives(CommunicatorId communicator, std::vector<std::
       break;  // what follows is shifted
     }
     if (first.size() != mine.size())
-      findings_.push_back(fmt::format("communicator \"{}\": {} issues {} collectives, but {} issues {}",
-                                      name(communicator), projection_.describe(first_cell), first.size(),
-                                      projection_.describe(CellId{i}), mine.size()));
+      findings_.push_back(
+          fmt::format("communicator \"{}\": {} issues {} collectives, but {} issues {}; {} has no counterpart",
+                      name(communicator), projection_.describe(first_cell), first.size(),
+                      projection_.describe(CellId{i}), mine.size(), first_alone(first, mine)));
   }
 }
 
@@ -114,8 +119,8 @@ void Matcher::compare_messages(CellId from, CellId to, Communications::Pair cons
     break;
   }
   if (sends.size() != receives.size())
-    findings_.push_back(
-        fmt::format("{} messages are sent {}, but {} are received", sends.size(), ends, receives.size()));
+    findings_.push_back(fmt::format("{} messages are sent {}, but {} are received; {} has no counterpart", sends.size(),
+                                    ends, receives.size(), first_alone(sends, receives)));
 }
 
 }  // namespace

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "sim/base/input_error.hpp"
-#include "tests/cli/run_twinstep.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/fake_nccl/fake_device.hpp"
+#include "tests/support/fake_cuda/fake_device.hpp"
 
 using namespace twinstep;
 using namespace twinstep::cuda;
@@ -16,10 +14,9 @@ using tests::FakeDevice;
 namespace {
 
 std::vector<BenchmarkRow> run(FakeDevice& device, CollectiveKind kind, int world, Bytes smallest, Bytes largest) {
-  auto const ranks = Ranks{.world = world, .local_ranks = world};
-  device.connect(ranks, {});
+  auto const connection = connect(device, {.world = world, .local_ranks = world}, {});
   auto rows = std::vector<BenchmarkRow>{};
-  run_benchmark(device, ranks,
+  run_benchmark(device, connection,
                 {.kind = kind, .smallest = smallest, .largest = largest, .factor = 4, .iterations = 3, .warm_up = 2},
                 [&](BenchmarkRow const& row) { rows.push_back(row); });
   return rows;
@@ -48,7 +45,7 @@ TEST_CASE("a wrong element is counted at the rank that received it", "[measure][
   for (auto const name : all_names<CollectiveKind>()) {
     INFO(name);
     auto device = FakeDevice{4};
-    device.break_rank(0);  // the root, where there is one
+    device.break_device(0);  // of the root, where there is one
     for (auto const& row : run(device, *find_enum<CollectiveKind>(name), 4, 1_KiB, 1_KiB)) {
       CHECK(row.out_of_place->wrong == 1);
       if (row.in_place) CHECK(row.in_place->wrong == 1);

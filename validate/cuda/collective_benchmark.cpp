@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "sim/base/check.hpp"
+#include "validate/cuda/collective_calls.hpp"
+#include "validate/cuda/patience.hpp"
 #include "validate/cuda/test_values.hpp"
 
 namespace twinstep::cuda {
@@ -30,36 +32,28 @@ ShareSide share_side(CollectiveKind kind) {
   }
 }
 
-/// Device memory of one rank, given back at the end.
-class Buffer {
- public:
-  Buffer(DeviceApi& device, int rank, Bytes size)
-      : device_{device}, rank_{rank}, memory_{device.allocate(rank, size)} {}
-  Buffer(Buffer const&) = delete;
-  Buffer& operator=(Buffer const&) = delete;
-  ~Buffer() { device_.release(rank_, memory_); }
-
-  [[nodiscard]] float* at(std::size_t element) const { return static_cast<float*>(memory_) + element; }
-
- private:
-  DeviceApi& device_;
-  int rank_;
-  void* memory_;
-};
-
-/// Two buffers for each local rank, as long as the largest size.
+/// A local rank: its stream, two events, and two buffers as long as the largest size.
 struct LocalRank {
-  LocalRank(DeviceApi& device, int rank, Bytes size) : send{device, rank, size}, receive{device, rank, size} {}
-  Buffer send;
-  Buffer receive;
+  LocalRank(DeviceApi& device, int on, Bytes size)
+      : stream{device.make_stream(on)},
+        start{device.make_event(on)},
+        stop{device.make_event(on)},
+        send{device.allocate(on, size, MemoryPlace::kDevice)},
+        receive{device.allocate(on, size, MemoryPlace::kDevice)} {}
+
+  std::unique_ptr<DeviceStream> stream;
+  std::unique_ptr<DeviceEvent> start;
+  std::unique_ptr<DeviceEvent> stop;
+  std::unique_ptr<DeviceMemory> send;
+  std::unique_ptr<DeviceMemory> receive;
 };
 
 class Benchmark {
  public:
-  Benchmark(DeviceApi& device, Ranks const& ranks, BenchmarkOptions const& options)
-      : device_{device}, ranks_{ranks}, options_{options} {
-    for (int rank = 0; rank < ranks.local_ranks; ++rank)
-      locals_.push_back(std::make_unique<LocalRank>(device, rank, options.largest));
+  Benchmark(DeviceApi& device, Connection const& connection, BenchmarkOptions const& options)
+      : device_{device}, connection_{connection}, ranks_{connection.ranks}, options_{options} {
+    for (int local = 0; local < ranks_.local_ranks; ++local)
+      locals_.push_back(std::make_unique<LocalRank>(device, ranks_.device_of(local), options.largest));
   }
 
   [[nodiscard]] BenchmarkRow measure(std::size_t count) {
@@ -72,70 +66,91 @@ class Benchmark {
   }
 
  private:
-  [[nodiscard]] std::size_t global(int rank) const { return static_cast<std::size_t>(ranks_.first_rank + rank); }
+  struct Buffers {
+    std::byte* send;
+    std::byte* receive;
+  };
 
-  [[nodiscard]] CollectiveCall call(int rank, std::size_t count, bool is_in_place) const {
-    auto const& local = *locals_[static_cast<std::size_t>(rank)];
-    auto result =
-        CollectiveCall{.kind = options_.kind, .send = local.send.at(0), .receive = local.receive.at(0), .count = count};
-    if (!is_in_place) return result;
-    auto const share = global(rank) * count;
+  [[nodiscard]] LocalRank& at(int local) const { return *locals_[static_cast<std::size_t>(local)]; }
+
+  [[nodiscard]] Buffers buffers(int local, std::size_t count, bool is_in_place) const {
+    auto* const receive = at(local).receive->data();
+    if (!is_in_place) return {at(local).send->data(), receive};
+    auto const share = static_cast<std::size_t>(ranks_.rank_of(local)) * count * kElementSize;
     auto const side = share_side(options_.kind);
-    result.send = local.receive.at(side == ShareSide::kSend ? share : 0);
-    result.receive = local.receive.at(side == ShareSide::kReceive ? share : 0);
-    return result;
+    return {receive + (side == ShareSide::kSend ? share : 0), receive + (side == ShareSide::kReceive ? share : 0)};
   }
 
   void launch_all(std::size_t count, bool is_in_place) {
+    auto const elements = static_cast<std::int64_t>(count) * (has_shares(options_.kind) ? ranks_.world : 1);
     device_.begin_group();
-    for (int rank = 0; rank < ranks_.local_ranks; ++rank) device_.launch(rank, call(rank, count, is_in_place));
+    for (int local = 0; local < ranks_.local_ranks; ++local) {
+      auto const [send, receive] = buffers(local, count, is_in_place);
+      communicate(device_, *connection_.worlds[static_cast<std::size_t>(local)], *at(local).stream,
+                  {.kind = options_.kind,
+                   .send = send,
+                   .receive = receive,
+                   .elements = elements,
+                   .size = ranks_.world,
+                   .place = ranks_.rank_of(local)});
+    }
     device_.end_group();
   }
 
+  void record_all(std::unique_ptr<DeviceEvent> LocalRank::*event) {
+    for (auto const& local : locals_) device_.record(*((*local).*event), *local->stream);
+  }
+  /// Waits for everything enqueued up to the last stop event.
   void wait_for_all() {
-    for (int rank = 0; rank < ranks_.local_ranks; ++rank) device_.wait(rank);
+    for (auto const& local : locals_) wait_until_happened(device_, *local->stop);
   }
 
   BenchmarkTiming measure_half(std::size_t count, bool is_in_place) {
     for (int i = 0; i < options_.warm_up; ++i) launch_all(count, is_in_place);
+    record_all(&LocalRank::stop);
     wait_for_all();
-    for (int rank = 0; rank < ranks_.local_ranks; ++rank) device_.start_clock(rank);
+    record_all(&LocalRank::start);
     for (int i = 0; i < options_.iterations; ++i) launch_all(count, is_in_place);
-    for (int rank = 0; rank < ranks_.local_ranks; ++rank) device_.stop_clock(rank);
+    record_all(&LocalRank::stop);
     wait_for_all();
     auto slowest = Duration{};
-    for (int rank = 0; rank < ranks_.local_ranks; ++rank) slowest = std::max(slowest, device_.elapsed(rank));
+    for (auto const& local : locals_) slowest = std::max(slowest, device_.elapsed(*local->start, *local->stop));
     return {.time = slowest / options_.iterations, .wrong = count_wrong(count, is_in_place)};
+  }
+
+  void move(int local, void* to, void const* from, std::vector<float> const& host) {
+    auto& rank = at(local);
+    device_.copy(*rank.stream, to, from, Bytes{static_cast<std::int64_t>(host.size() * kElementSize)});
+    device_.record(*rank.stop, *rank.stream);
+    wait_until_happened(device_, *rank.stop);
   }
 
   /// Runs once on known values and compares what each local rank received.
   std::int64_t count_wrong(std::size_t count, bool is_in_place) {
     auto const values = TestValues{options_.kind, ranks_.world, count};
     auto host = std::vector<float>{};
-    for (int rank = 0; rank < ranks_.local_ranks; ++rank) {
-      auto const& local = *locals_[static_cast<std::size_t>(rank)];
-      auto const id = static_cast<int>(global(rank));
+    for (int local = 0; local < ranks_.local_ranks; ++local) {
+      auto const id = ranks_.rank_of(local);
       host.assign(std::max(values.sends(id), values.receives(id)), kUntouched);
-      if (!host.empty()) device_.upload(rank, local.receive.at(0), host);
+      if (!host.empty()) move(local, at(local).receive->data(), host.data(), host);
       host.resize(values.sends(id));
       for (std::size_t i = 0; i < host.size(); ++i) host[i] = values.sent(id, i);
-      // What is sent is only read.
-      if (!host.empty()) device_.upload(rank, const_cast<void*>(call(rank, count, is_in_place).send), host);
+      if (!host.empty()) move(local, buffers(local, count, is_in_place).send, host.data(), host);
     }
     launch_all(count, is_in_place);
-    wait_for_all();
     auto wrong = std::int64_t{0};
-    for (int rank = 0; rank < ranks_.local_ranks; ++rank) {
-      auto const id = static_cast<int>(global(rank));
+    for (int local = 0; local < ranks_.local_ranks; ++local) {
+      auto const id = ranks_.rank_of(local);
       host.resize(values.receives(id));
       if (host.empty()) continue;
-      device_.download(rank, host, call(rank, count, is_in_place).receive);
+      move(local, host.data(), buffers(local, count, is_in_place).receive, host);
       for (std::size_t i = 0; i < host.size(); ++i) wrong += host[i] != values.received(id, i) ? 1 : 0;
     }
     return wrong;
   }
 
   DeviceApi& device_;
+  Connection const& connection_;
   Ranks ranks_;
   BenchmarkOptions options_;
   std::vector<std::unique_ptr<LocalRank>> locals_;
@@ -153,12 +168,12 @@ std::size_t count_for(Bytes size, CollectiveKind kind, int world) {
 
 }  // namespace
 
-void run_benchmark(DeviceApi& device, Ranks const& ranks, BenchmarkOptions const& options,
+void run_benchmark(DeviceApi& device, Connection const& connection, BenchmarkOptions const& options,
                    std::function<void(BenchmarkRow const&)> const& take) {
   TWINSTEP_CHECK(options.factor >= 2 && options.iterations > 0, "a sweep goes on and measures something");
-  auto benchmark = Benchmark{device, ranks, options};
+  auto benchmark = Benchmark{device, connection, options};
   for (auto size = options.smallest; size <= options.largest; size *= options.factor) {
-    auto const count = count_for(size, options.kind, ranks.world);
+    auto const count = count_for(size, options.kind, connection.ranks.world);
     if (count > 0) take(benchmark.measure(count));
     if (size.count() > options.largest.count() / options.factor) break;  // the next one may not be countable
   }

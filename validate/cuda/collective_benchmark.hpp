@@ -6,6 +6,7 @@
 
 #include "sim/base/units.hpp"
 #include "sim/program/kinds.hpp"
+#include "validate/cuda/connection.hpp"
 #include "validate/cuda/device_api.hpp"
 
 namespace twinstep::cuda {
@@ -37,7 +38,7 @@ struct BenchmarkRow {
 /// Each half of a row: warm up, time `iterations` launches between two events, then fill the buffers with known values,
 /// run once more and compare every element. Conventions of sizes and counts: nccl-tests, doc/PERFORMANCE.md and
 /// src/*.cu. Throws DeviceError.
-void run_benchmark(DeviceApi& device, Ranks const& ranks, BenchmarkOptions const& options,
+void run_benchmark(DeviceApi& device, Connection const& connection, BenchmarkOptions const& options,
                    std::function<void(BenchmarkRow const&)> const& take);
 
 }  // namespace twinstep::cuda

@@ -1,0 +1,37 @@
+#include "validate/cuda/hygiene.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace twinstep::cuda {
+
+std::vector<HealthReading> read_health(DeviceApi& device, Ranks const& ranks) {
+  auto readings = std::vector<HealthReading>{};
+  for (int local = 0; local < ranks.local_ranks; ++local)
+    if (auto const health = device.health(ranks.device_of(local)))
+      readings.push_back({ranks.device_of(local), *health});
+  return readings;
+}
+
+std::vector<std::string> find_doubts(std::vector<HealthReading> const& before,
+                                     std::vector<HealthReading> const& after) {
+  auto doubts = std::vector<std::string>{};
+  constexpr double kLeastShare = 0.95;
+  for (auto const& [device, now] : after) {
+    auto const earlier = std::ranges::find(before, device, &HealthReading::device);
+    auto reasons = now.throttled_by;
+    auto const was = earlier == before.end() ? now : earlier->health;
+    for (auto const& reason : was.throttled_by)
+      if (std::ranges::find(reasons, reason) == reasons.end()) reasons.push_back(reason);
+    if (!reasons.empty()) doubts.push_back(fmt::format("GPU {} was held back by {}", device, fmt::join(reasons, ", ")));
+    if (static_cast<double>(now.multiprocessor_clock_mhz) <
+        kLeastShare * static_cast<double>(was.multiprocessor_clock_mhz))
+      doubts.push_back(fmt::format("the clock of GPU {} fell from {} to {} MHz", device, was.multiprocessor_clock_mhz,
+                                   now.multiprocessor_clock_mhz));
+  }
+  return doubts;
+}
+
+}  // namespace twinstep::cuda
