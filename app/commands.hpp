@@ -34,26 +34,14 @@ struct ProfilesOptions {
 int profiles(ProfilesOptions const& options);
 
 struct ImportOptions {
-  enum class Source { kNcclTopology, kNvidiaSmi, kNcclTests } source = Source::kNcclTopology;
-  std::string file;
-  std::optional<std::string> out;  ///< standard output without
-  std::string gpu;                 ///< profile of a node's GPUs; by what the dump says without
-  bool repairs = false;            ///< leave out what cannot be instead of refusing it
+  enum class Source { kNcclTopology, kNvidiaSmi, kNcclTests, kKineto, kStepTimes } source = Source::kNcclTopology;
+  std::vector<std::string> files;    ///< traces and step times: one for each rank; otherwise one
+  std::optional<std::string> out;    ///< standard output without
+  std::string gpu;                   ///< profile of a node's GPUs; by what the dump says without
+  bool repairs = false;              ///< leave out what cannot be instead of refusing it
+  std::optional<std::int64_t> step;  ///< ProfilerStep# of a trace; the one of median length without
 };
 int import_file(ImportOptions const& options);
-
-struct MeasureOptions {
-  std::string backend;
-  std::string op = "all_reduce";
-  std::string smallest = "8";  ///< sizes as nccl-tests spells them
-  std::string largest = "128M";
-  std::int64_t factor = 2;  ///< at least 2
-  int iterations = 20;      ///< at least 1
-  int warm_up = 5;
-  std::optional<int> gpus;  ///< of this process; all of them where it was started alone
-  bool as_json = false;
-};
-int measure_collective(MeasureOptions const& options);
 
 struct CollectiveOptions {
   std::string cluster;
@@ -74,14 +62,31 @@ struct CollectiveOptions {
 };
 int collective(CollectiveOptions const& options);
 
+struct CalibrateOptions {
+  std::string cluster;             ///< the profile to begin with
+  std::vector<std::string> files;  ///< measurements of that cluster
+  std::string out;                 ///< the calibrated profile
+  bool as_json = false;
+};
+int calibrate(CalibrateOptions const& options);
+
 struct ValidateOptions {
   std::vector<std::string> files;      ///< records, or logs of nccl-tests
   std::optional<std::string> cluster;  ///< the machine of all records; their own facts without
   bool leaves_out = false;             ///< every system is predicted by constants fitted without it
   bool shows_constants = false;        ///< what the fits found, instead of the errors
+  bool cross_validates = false;        ///< every system is calibrated to parts of its own measurements too
   std::optional<double> max_mape;      ///< exit code 1 above this mean error, in per cent
   bool as_json = false;
 };
 int validate_collectives(ValidateOptions const& options);
+
+struct ValidateStepsOptions {
+  std::vector<std::string> files;      ///< records of training steps
+  std::optional<std::string> cluster;  ///< the machine of all records; their own facts without
+  std::optional<double> max_mape;      ///< exit code 1 above this mean error of speeds, in per cent
+  bool as_json = false;
+};
+int validate_steps(ValidateStepsOptions const& options);
 
 }  // namespace twinstep::app

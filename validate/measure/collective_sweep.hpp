@@ -53,4 +53,8 @@ struct Beside {
 [[nodiscard]] std::array<Beside, 2> measure_beside(Executor& executor, Workload const& a, Workload const& b,
                                                    Sampling const& sampling);
 
+/// The same of two exchanges, for each size of `sweep`, which has the first one. Nothing is verified.
+void sweep_beside(Executor& executor, CollectiveSweep const& sweep, Exchange const& other,
+                  std::function<void(Bytes size, std::array<Beside, 2> const&)> const& take);
+
 }  // namespace twinstep::measure

@@ -1,0 +1,119 @@
+#include "app/measure_records.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <unistd.h>
+
+#include <fmt/chrono.h>
+
+#include "app/output.hpp"
+#include "app/version.hpp"
+#include "sim/base/input_error.hpp"
+
+namespace twinstep::app {
+namespace {
+
+void write_value(reports::JsonWriter& json, io::Node const& node) {
+  using Type = io::Node::Type;
+  switch (node.type()) {
+    case Type::kNull: return json.value(nullptr);
+    case Type::kBoolean: return json.value(node.boolean());
+    case Type::kNumber: return json.value(node.number());
+    case Type::kString: return json.value(node.string());
+    case Type::kArray:
+      json.begin_array();
+      for (auto const& element : node.elements()) write_value(json, element);
+      return json.end_array();
+    case Type::kObject:
+      json.begin_object();
+      for (auto const& [key, value] : node.members()) {
+        json.key(key);
+        write_value(json, value);
+      }
+      return json.end_object();
+  }
+}
+
+std::string today() {
+  return fmt::format("{:%Y-%m-%d}",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
+
+}  // namespace
+
+MeasuredRecords::MeasuredRecords(MeasureOptions const& options) : options_{options} {
+  if (options.out) check_writable("--out", *options.out);
+  if (!options.cluster) return;
+  cluster_ = io::parse({"--cluster", *options.cluster, false});
+  if (!cluster_->is(io::Node::Type::kObject))
+    cluster_->fail("found no object, expected the physical facts of the machine",
+                   R"(write it like {"gpu": "h100", "gpus_per_node": 8, "nodes": 2})");
+}
+
+void MeasuredRecords::belong_to(measure::Job const& job) {
+  job_ = job;
+}
+
+void MeasuredRecords::add(Members members) {
+  records_.push_back(std::move(members));
+  save();
+}
+
+void MeasuredRecords::save() const {
+  if (options_.out) write_file(*options_.out, text());
+}
+
+void MeasuredRecords::finish() {
+  is_complete_ = true;
+  save();
+  if (options_.as_json) print(text());
+}
+
+std::string MeasuredRecords::text() const {
+  auto json = reports::JsonWriter{};
+  json.begin_array();
+  for (auto const& members : records_) {
+    json.begin_object();
+    members(json);
+    write_shared(json);
+    json.end_object();
+  }
+  json.end_array();
+  return std::move(json).finish();
+}
+
+void MeasuredRecords::write_shared(reports::JsonWriter& json) const {
+  json.member("system", options_.system.empty() ? job_.device : options_.system);
+  json.member("device", job_.device);
+  json.member("backend", job_.backend);
+  json.member("library_version", job_.library);
+  json.member("ranks", job_.ranks);
+  json.member("nodes", divide_up(job_.ranks, job_.ranks_per_node));
+  json.member("gpus_per_node", job_.ranks_per_node);
+  json.member("tool", "twinstep measure");
+  json.member("tool_version", kVersion);
+  json.member("date", today());
+  if (cluster_) {
+    json.key("cluster");
+    write_value(json, *cluster_);
+  }
+  json.member("complete", is_complete_);
+}
+
+void check_writable(std::string const& option, std::string const& path) {
+  auto const fail = [&](std::string_view found, std::string_view way_out) {
+    throw InputError{fmt::format("{} {}: {}; {}", option, path.empty() ? "\"\"" : one_line(path), found, way_out)};
+  };
+  auto error = std::error_code{};
+  if (path.empty()) fail("found an empty name, expected a file", "name one");
+  if (std::filesystem::is_directory(path, error)) fail("found a directory, expected a file", "name a file in it");
+  auto folder = std::filesystem::path{path}.parent_path();
+  if (folder.empty()) folder = ".";
+  if (!std::filesystem::is_directory(folder, error))
+    fail(fmt::format("found no directory {}", twinstep::quoted(folder.string())), "make it, or name another file");
+  auto const is_special = std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
+  if (::access(is_special ? path.c_str() : folder.c_str(), W_OK) != 0)
+    fail(fmt::format("{} cannot be written to", twinstep::quoted(folder.string())), "name another file");
+}
+
+}  // namespace twinstep::app

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/measure.hpp"
+#include "reports/json_writer.hpp"
+#include "sim/io/document.hpp"
+#include "validate/measure/executor.hpp"
+
+namespace twinstep::app {
+
+/// What was measured, as an array of records, on standard output and in a file.
+///
+/// The file is there after every point, so that nothing is lost where a later one fails; until `finish` each of its
+/// records says "complete": false.
+class MeasuredRecords {
+ public:
+  /// Writes the members of one record into its object.
+  using Members = std::function<void(reports::JsonWriter&)>;
+
+  /// Throws InputError, before anything is measured, where the file could not be written or the cluster is none.
+  explicit MeasuredRecords(MeasureOptions const& options);
+
+  /// Says what the records share. The first process calls it before the first record.
+  void belong_to(measure::Job const& job);
+  [[nodiscard]] measure::Job const& job() const { return job_; }
+
+  /// Adds a record and saves. The members that all share (system, backend, ranks, date, …) are written by themselves.
+  void add(Members members);
+  /// Saves again: what the last record's members write has grown.
+  void save() const;
+  /// Marks all as complete, saves, and prints them where JSON was asked for.
+  void finish();
+  /// The document as it is.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  void write_shared(reports::JsonWriter& json) const;
+
+  MeasureOptions const& options_;
+  std::optional<io::Node> cluster_;
+  measure::Job job_;
+  std::vector<Members> records_;
+  bool is_complete_ = false;
+};
+
+/// Throws InputError where the file that `option` names could not be written.
+void check_writable(std::string const& option, std::string const& path);
+
+}  // namespace twinstep::app

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "validate/launch/launch.hpp"
+#include "validate/measure/executor.hpp"
+
+/// The executors on a real clock. Each call waits for all processes of the job.
+namespace twinstep::measure {
+
+/// Whether this build has Gloo and a BLAS.
+[[nodiscard]] bool has_gloo();
+
+/// CPUs: one rank a process, which computes with BLAS and moves data with Gloo over TCP. Requires `has_gloo`. Throws
+/// InputError naming who does not come.
+[[nodiscard]] std::unique_ptr<Executor> gloo_executor(launch::Launch const& launch);
+
+/// GPUs: CUDA, cuBLAS and NCCL. A process alone has all GPUs of its host, or the first `gpus`; one of several has one.
+/// Throws cuda::Absent without GPU or libraries, cuda::DeviceError where they fail, InputError for more than there are.
+[[nodiscard]] std::unique_ptr<Executor> nccl_executor(launch::Launch const& launch, std::optional<int> gpus);
+
+}  // namespace twinstep::measure

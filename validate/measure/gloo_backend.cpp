@@ -1,0 +1,60 @@
+#include "validate/cpu/environment.hpp"
+#include "validate/cpu/gloo/gloo_job.hpp"
+#include "validate/cpu/supported.hpp"
+#include "validate/measure/backends.hpp"
+#include "validate/measure/real_executor.hpp"
+
+namespace twinstep::measure {
+namespace {
+
+class GlooExecutor : public RealExecutor {
+ public:
+  explicit GlooExecutor(launch::Launch const& launch) : gloo_{launch}, environment_{std::ref(values_)} {
+    auto const& facts = gloo_.facts();
+    job_ = {.ranks = facts.ranks,
+            .ranks_per_node = facts.ranks_per_node,
+            .is_first_process = facts.rank == 0,
+            .backend = "gloo",
+            .library = facts.library,
+            .device = facts.processor};
+  }
+
+  void require_supported(program::StepProgram const& program) const override { cpu::require_supported(program); }
+
+  [[nodiscard]] timeline::Timeline run(program::StepProgram const& program) override {
+    values_.belong_to(program);
+    return gloo_.run(program, environment_);
+  }
+
+  [[nodiscard]] std::vector<RankId> local_ranks() const override { return {own()}; }
+
+  [[nodiscard]] std::vector<double> read(RankId rank, std::string_view name, std::string_view scope, std::size_t first,
+                                         std::size_t count) const override {
+    return environment_.read(rank, name, scope, first, count);
+  }
+
+ protected:
+  bool write(RankId rank, std::string_view name, std::string_view scope, std::span<double const> values) override {
+    if (!environment_.holds(rank, name, scope)) return false;
+    environment_.write(rank, name, scope, values);
+    return true;
+  }
+
+ private:
+  [[nodiscard]] RankId own() const { return RankId{static_cast<std::size_t>(gloo_.facts().rank)}; }
+
+  cpu::GlooJob gloo_;
+  cpu::Environment environment_;
+};
+
+}  // namespace
+
+bool has_gloo() {
+  return true;
+}
+
+std::unique_ptr<Executor> gloo_executor(launch::Launch const& launch) {
+  return std::make_unique<GlooExecutor>(launch);
+}
+
+}  // namespace twinstep::measure

@@ -1,0 +1,62 @@
+#include "validate/cuda/cuda_executor.hpp"
+#include "validate/cuda/load_device.hpp"
+#include "validate/cuda/supported.hpp"
+#include "validate/measure/backends.hpp"
+#include "validate/measure/gpu_ranks.hpp"
+#include "validate/measure/real_executor.hpp"
+
+namespace twinstep::measure {
+namespace {
+
+class NcclExecutor : public RealExecutor {
+ public:
+  NcclExecutor(launch::Launch const& launch, std::optional<int> gpus)
+      : device_{cuda::load_device()},
+        connection_{connect_gpus(*device_, launch, gpus)},
+        environment_{*device_, connection_.ranks, std::ref(values_)},
+        executor_{*device_, connection_} {
+    job_ = job_on_gpus(*device_, connection_, launch);
+  }
+
+  void require_supported(program::StepProgram const& program) const override { cuda::require_supported(program); }
+
+  [[nodiscard]] timeline::Timeline run(program::StepProgram const& program) override {
+    values_.belong_to(program);
+    return executor_.run(program, environment_);
+  }
+
+  [[nodiscard]] std::vector<RankId> local_ranks() const override {
+    auto out = std::vector<RankId>{};
+    for (int i = 0; i < connection_.ranks.local_ranks; ++i)
+      out.emplace_back(static_cast<std::size_t>(connection_.ranks.rank_of(i)));
+    return out;
+  }
+
+  [[nodiscard]] std::vector<double> read(RankId rank, std::string_view name, std::string_view scope, std::size_t first,
+                                         std::size_t count) const override {
+    auto const all = environment_.read(rank, name, scope);
+    auto const begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+    return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+  }
+
+ protected:
+  bool write(RankId rank, std::string_view name, std::string_view scope, std::span<double const> values) override {
+    if (!environment_.holds(rank, name, scope)) return false;
+    environment_.write(rank, name, scope, values);
+    return true;
+  }
+
+ private:
+  std::unique_ptr<cuda::DeviceApi> device_;
+  cuda::Connection connection_;
+  cuda::Environment environment_;
+  cuda::Executor executor_;
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> nccl_executor(launch::Launch const& launch, std::optional<int> gpus) {
+  return std::make_unique<NcclExecutor>(launch, gpus);
+}
+
+}  // namespace twinstep::measure
