@@ -12,3 +12,7 @@ if(TARGET validate_cpu)
     DEPENDS tests_conformance validate_cpu)
   twinstep_test(conformance_cpu SOURCES conformance/cpu_conformance_test.cpp DEPENDS tests_conformance validate_cpu)
 endif()
+
+if(TARGET validate_gloo)
+  twinstep_test(conformance_gloo SOURCES conformance/gloo_conformance_test.cpp DEPENDS tests_conformance validate_gloo)
+endif()

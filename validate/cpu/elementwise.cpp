@@ -54,7 +54,8 @@ OperandCount operands_of(program::Function function) {
     case kGeluBackward:
     case kSquaredError: return {3, 3};
     case kAdamW: return {4, 5};
-    case kTransformer: break;
+    case kTransformer:
+    case kCrossEntropy: break;
   }
   TWINSTEP_UNREACHABLE("a function that only has a cost has no operands to compute on");
 }
@@ -75,7 +76,8 @@ void compute(program::Elementwise const& kernel, std::span<Numbers const> operan
     case kGeluBackward: return each([&](std::size_t i) { return operands[1][i] * gelu_slope(x[i]); });
     case kSquaredError: return each([&](std::size_t i) { return kernel.scalar * (x[i] - operands[1][i]); });
     case kAdamW: return adamw(operands, at);
-    case kTransformer: break;
+    case kTransformer:
+    case kCrossEntropy: break;
   }
   TWINSTEP_UNREACHABLE("a function that only has a cost is not computed");
 }

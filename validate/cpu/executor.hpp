@@ -2,7 +2,6 @@
 
 #include "sim/program/step_program.hpp"
 #include "sim/timeline/timeline.hpp"
-#include "validate/cpu/board.hpp"
 #include "validate/cpu/environment.hpp"
 
 namespace twinstep::cpu {

@@ -35,6 +35,7 @@ class Numbers {
   /// The first number; null if the type is the other one.
   [[nodiscard]] float* floats() const { return floats_; }
   [[nodiscard]] double* doubles() const { return doubles_; }
+  [[nodiscard]] void* memory() const { return type_ == DataType::kFp64 ? static_cast<void*>(doubles_) : floats_; }
 
  private:
   float* floats_ = nullptr;

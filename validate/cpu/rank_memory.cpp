@@ -40,12 +40,12 @@ void RankRun::allocate(OpId op) {
     numbers_[id.index()] = storage.numbers();
     if (buffer.category == program::MemoryCategory::kInputs)
       step_.environment.fill(step_.program, buffer, rank_, numbers_[id.index()]);
-    record_memory(id, true, spans_[op.index()].issue);
+    record_memory(id, true, record_.spans[op.index()].issue);
   }
 }
 
 void RankRun::release(OpId op) {
-  auto const now = step_.now();
+  auto const now = step_.clock.now();
   for (auto const id : buffers_of(op)) {
     auto const& buffer = role_.buffers[id.index()];
     if (!buffer.is_persistent && buffer.last_use == op) record_memory(id, false, now);
@@ -56,7 +56,7 @@ void RankRun::record_memory(BufferId id, bool is_taken, Time time) {
   auto const& buffer = role_.buffers[id.index()];
   auto const bytes = size_of(buffer.type) * step_.program.evaluate(buffer.elements, rank_);
   if (bytes == Bytes{}) return;
-  memory_.push_back(
+  record_.memory.push_back(
       {.time = time, .category = buffer.category, .space = buffer.space, .change = is_taken ? bytes : -bytes});
 }
 

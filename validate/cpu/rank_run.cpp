@@ -1,6 +1,7 @@
 #include "validate/cpu/rank_run.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,16 +11,11 @@
 
 namespace twinstep::cpu {
 
-Time Step::now() const {
-  auto const passed = std::chrono::steady_clock::now() - begin;
-  return Time{std::chrono::duration_cast<std::chrono::nanoseconds>(passed).count() * 1000};
-}
-
 RankRun::RankRun(Step& step, RankId rank)
     : step_{step}, rank_{rank}, role_{step.program.roles[step.program.role_of(rank).index()]} {
   queues_.resize(role_.streams.size());
   has_ended_.resize(role_.operations.size());
-  spans_.resize(role_.operations.size());
+  record_.spans.resize(role_.operations.size());
   issued_on_.resize(step.program.communicators.size());
   ended_on_.resize(step.program.communicators.size());
   make_memory();
@@ -61,47 +57,48 @@ void RankRun::run_stream(StreamId stream) {
 
 RankRun::Issued RankRun::issue(OpId id) {
   auto const& op = operation(id);
-  auto& span = spans_[id.index()];
+  auto& span = record_.spans[id.index()];
   span.stream = op.stream;
   span.op = id;
   span.name = op.name;
   span.scope = op.scope;
   span.kind = work_kind_of(role_, op);
-  span.issue = step_.now();
+  span.issue = step_.clock.now();
   allocate(id);
   auto issued = Issued{id, {}, {}};
   if (auto const* communication = std::get_if<program::Communication>(&op.work)) {
-    take_seats(issued, *communication);
-    for (auto const& part : role_.parts_of(*communication)) span.bytes += payload(step_.program, part, rank_);
+    auto parts = std::vector<program::CommunicationPart const*>{};
+    for (auto const& part : role_.parts_of(*communication)) {
+      parts.push_back(&part);
+      span.bytes += payload(step_.program, part, rank_);
+    }
+    issued.transfer = step_.transport.issue(rank_, parts);
+    issued.turns = take_turns(*communication);
   }
   if (auto const* copy = std::get_if<program::Copy>(&op.work))
     span.bytes = Bytes{step_.program.evaluate(copy->bytes, rank_)};
   return issued;
 }
 
-void RankRun::take_seats(Issued& issued, program::Communication const& communication) {
-  auto const lock = step_.board.lock();
-  auto communicators = std::vector<std::size_t>{};
-  for (auto const& part : role_.parts_of(communication)) {
-    issued.seats.push_back(step_.meetings.join(rank_, part));
+std::vector<RankRun::Turn> RankRun::take_turns(program::Communication const& communication) {
+  auto communicators = std::set<std::size_t>{};
+  for (auto const& part : role_.parts_of(communication))
     if (auto const* collective = std::get_if<program::Collective>(&part))
-      communicators.push_back(collective->communicator.index());
-  }
-  std::ranges::sort(communicators);
-  auto const repeated = std::ranges::unique(communicators);
-  communicators.erase(repeated.begin(), repeated.end());
-  for (auto const communicator : communicators) issued.turns.push_back({communicator, issued_on_[communicator]++});
+      communicators.insert(collective->communicator.index());
+  auto turns = std::vector<Turn>{};
+  for (auto const communicator : communicators) turns.push_back({communicator, issued_on_[communicator]++});
+  return turns;
 }
 
 void RankRun::execute(Issued const& issued) {
   auto const& op = operation(issued.op);
-  auto& span = spans_[issued.op.index()];
+  auto& span = record_.spans[issued.op.index()];
   wait_until_ready(issued);
-  span.arrive = step_.now();
+  span.arrive = step_.clock.now();
   span.start = span.arrive;
-  if (issued.seats.empty()) {
+  if (!issued.transfer) {
     compute(op);
-    span.end = step_.now();
+    span.end = step_.clock.now();
   } else {
     span.end = std::max(span.arrive, communicate(issued));
   }
@@ -128,44 +125,11 @@ void RankRun::wait_until_ready(Issued const& issued) {
 }
 
 Time RankRun::communicate(Issued const& issued) {
-  auto arriving = members(operation(issued.op));
-  auto complete = std::vector<Meeting*>{};
-  {
-    auto const lock = step_.board.lock();
-    for (std::size_t i = 0; i < issued.seats.size(); ++i) {
-      auto& meeting = *issued.seats[i].meeting;
-      meeting.members[issued.seats[i].place] = std::move(arriving[i]);
-      if (++meeting.arrived == meeting.ranks.size()) complete.push_back(&meeting);
-    }
-  }
-  // Who comes last moves the data of all; the others wait for that.
-  for (auto* meeting : complete) {
-    auto const sent = meeting->hold();
-    auto const now = step_.now();
-    auto const lock = step_.board.lock();
-    step_.wire += sent;
-    meeting->end = now;
-    meeting->is_over = true;
-    for (auto const rank : meeting->ranks) step_.board.wake(rank.index());
-  }
-  auto last = Time{};
-  for (auto const& seat : issued.seats) {
-    wait_for_end_of(issued, seat);
-    last = std::max(last, seat.meeting->end);
-  }
-  return last;
-}
-
-void RankRun::wait_for_end_of(Issued const& issued, Seat const& seat) {
-  auto lock = step_.board.lock();
-  auto const& meeting = *seat.meeting;
-  step_.board.wait(
-      lock, rank_.index(), [&] { return meeting.is_over; },
-      [&] {
-        auto const& op = operation(issued.op);
-        return fmt::format("{}{} to come to {} {} ({})", waits_for(op), meeting.missing(),
-                           name_of(work_kind_of(role_, op)), quoted(step_.program.describe(op)), meeting.name);
-      });
+  auto const& op = operation(issued.op);
+  return issued.transfer->carry_out(members(op), [&](std::string_view whom) {
+    return fmt::format("{}{} to come to {} {}", waits_for(op), whom, name_of(work_kind_of(role_, op)),
+                       quoted(step_.program.describe(op)));
+  });
 }
 
 void RankRun::end(Issued const& issued) {

@@ -1,30 +1,29 @@
 #pragma once
 
-#include <chrono>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sim/program/step_program.hpp"
-#include "sim/timeline/timeline.hpp"
 #include "validate/cpu/board.hpp"
 #include "validate/cpu/environment.hpp"
-#include "validate/cpu/meetings.hpp"
 #include "validate/cpu/numbers.hpp"
+#include "validate/cpu/rank_record.hpp"
+#include "validate/cpu/step_clock.hpp"
+#include "validate/cpu/transport.hpp"
 
 namespace twinstep::cpu {
 
-/// What the threads of all ranks share during one step.
+/// What the threads of one process share during one step.
 struct Step {
   program::StepProgram const& program;
   Environment& environment;
-  Board board;
-  Meetings meetings;                            ///< guarded by the board
-  Bytes wire;                                   ///< that left ranks so far; guarded by the board
-  std::chrono::steady_clock::time_point begin;  ///< set before any thread looks at the time
-
-  [[nodiscard]] Time now() const;
+  Board& board;
+  Transport& transport;
+  StepClock const& clock;
 };
 
 /// One rank during one step: its memory, its streams, and the record of what it did.
@@ -44,11 +43,8 @@ class RankRun {
 
   [[nodiscard]] program::Role const& role() const { return role_; }
   [[nodiscard]] RankId rank() const { return rank_; }
-  /// By op; complete when all threads have returned.
-  [[nodiscard]] std::span<timeline::Span const> spans() const { return spans_; }
-  /// In the order of time. A buffer counts from the issue of its first use to the return of the issue of its last, the
-  /// moment at which a caching allocator could give it out again.
-  [[nodiscard]] std::span<timeline::MemorySample const> memory() const { return memory_; }
+  /// What it did. Call once, after all of its threads have returned.
+  [[nodiscard]] RankRecord take_record() { return std::move(record_); }
 
  private:
   struct Turn {
@@ -57,13 +53,13 @@ class RankRun {
   };
   struct Issued {
     OpId op;
-    std::vector<Seat> seats;  // of the parts of a communication
-    std::vector<Turn> turns;  // on the communicators of its collectives
+    std::unique_ptr<Transfer> transfer;  // of a communication
+    std::vector<Turn> turns;             // on the communicators of its collectives
   };
 
   void make_memory();
   Issued issue(OpId op);
-  void take_seats(Issued& issued, program::Communication const& communication);
+  std::vector<Turn> take_turns(program::Communication const& communication);
   void allocate(OpId op);
   void release(OpId op);
   void record_memory(BufferId buffer, bool is_taken, Time time);
@@ -74,7 +70,6 @@ class RankRun {
   Time communicate(Issued const& issued);
   void compute(program::Operation const& op);
   void end(Issued const& issued);
-  void wait_for_end_of(Issued const& issued, Seat const& seat);
 
   [[nodiscard]] program::Operation const& operation(OpId op) const { return role_.operations[op.index()]; }
   [[nodiscard]] std::span<BufferId const> buffers_of(OpId op) const;
@@ -93,16 +88,16 @@ class RankRun {
   std::vector<std::optional<Storage>> storage_;       // by buffer, of those that live inside the step
   std::vector<Numbers> numbers_;                      // by buffer
 
+  std::vector<std::size_t> issued_on_;  // by communicator: turns given out
+
   // Guarded by the board.
   std::vector<std::deque<Issued>> queues_;  // by stream
   bool is_all_issued_ = false;
   std::vector<bool> has_ended_;          // by op
   std::vector<std::size_t> users_left_;  // by buffer: operations that have not ended
-  std::vector<std::size_t> issued_on_;   // by communicator: turns given out
   std::vector<std::size_t> ended_on_;    // by communicator: turns that are over
 
-  std::vector<timeline::Span> spans_;           // each written by the thread that runs the operation
-  std::vector<timeline::MemorySample> memory_;  // written by the host
+  RankRecord record_;  // a span is written by the thread that runs the operation, a sample by the host
 };
 
 }  // namespace twinstep::cpu

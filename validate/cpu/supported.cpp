@@ -47,7 +47,7 @@ class Support {
   }
   void operator()(program::Attention const&) const { refuse_cost_only("attention"); }
   void operator()(program::Elementwise const& kernel) const {
-    if (kernel.function == program::Function::kTransformer) refuse_cost_only("a kernel of a transformer");
+    if (program::only_costs(kernel.function)) refuse_cost_only("a kernel of a transformer");
     require_type(kernel.type);
     auto const [least, most] = operands_of(kernel.function);
     require_operands(least, most);

@@ -1,0 +1,204 @@
+#include "validate/cpu/gloo/collectives.hpp"
+
+#include <cstring>
+#include <gloo/allgatherv.h>
+#include <gloo/allreduce.h>
+#include <gloo/alltoallv.h>
+#include <gloo/broadcast.h>
+
+#include "sim/base/check.hpp"
+#include "validate/cpu/gloo/passages.hpp"
+#include "validate/cpu/gloo/reductions.hpp"
+#include "validate/cpu/gloo/ring_reduce_scatter.hpp"
+
+namespace twinstep::cpu {
+namespace {
+
+using program::Collective;
+using program::CollectiveKind;
+
+/// One collective of numbers of type T in progress.
+template <class T>
+class Exchange {
+ public:
+  Exchange(Group& group, std::uint32_t number, Member const& member, std::span<std::int64_t const> elements,
+           std::chrono::milliseconds patience)
+      : group_{group},
+        number_{number},
+        patience_{patience},
+        collective_{std::get<Collective>(*member.part)},
+        root_{static_cast<std::size_t>(member.root)},
+        sent_{numbers(member.sent)},
+        received_{numbers(member.received)},
+        elements_{elements},
+        reduce_{reduction_of<T>(collective_.reduction)} {}
+
+  void run() {
+    using enum CollectiveKind;
+    switch (collective_.kind) {
+      case kAllReduce: return all_reduce();
+      case kAllGather: return all_gather();
+      case kReduceScatter: return reduce_scatter();
+      case kBroadcast: return broadcast();
+      case kReduce: return reduce();
+      case kGather: return gather();
+      case kScatter: return scatter();
+      case kAllToAll: return all_to_all();
+    }
+    TWINSTEP_UNREACHABLE("a collective is one of eight");
+  }
+
+ private:
+  static std::span<T> numbers(Numbers const& numbers) {
+    if constexpr (std::is_same_v<T, double>)
+      return {numbers.doubles(), numbers.size()};
+    else
+      return {numbers.floats(), numbers.size()};
+  }
+  static void copy(std::span<T const> from, std::span<T> to) {
+    if (!from.empty()) std::memmove(to.data(), from.data(), from.size_bytes());
+  }
+
+  [[nodiscard]] std::size_t places() const { return group_.ranks.size(); }
+  [[nodiscard]] std::size_t begin(std::size_t place) const {
+    return static_cast<std::size_t>(
+        chunk_begin(elements_[group_.place], static_cast<std::int64_t>(places()), static_cast<std::int64_t>(place)));
+  }
+  /// What of `whole` belongs to `place`.
+  [[nodiscard]] std::span<T> chunk(std::span<T> whole, std::size_t place) const {
+    return whole.subspan(begin(place), begin(place + 1) - begin(place));
+  }
+  [[nodiscard]] bool is_root() const { return group_.place == root_; }
+
+  void finish_average(std::span<T> sums) const {
+    if (collective_.reduction == program::Reduction::kAverage)
+      for (auto& sum : sums) sum /= static_cast<T>(places());
+  }
+  template <class Options>
+  void set_common(Options& options) const {
+    options.setTag(number_);
+    options.setTimeout(patience_);
+  }
+
+  void all_reduce() {
+    copy(sent_, received_);
+    if (received_.empty()) return;
+    auto options = gloo::AllreduceOptions{group_.context};
+    set_common(options);
+    options.setAlgorithm(gloo::AllreduceOptions::Algorithm::RING);
+    options.setOutput(received_.data(), received_.size());
+    options.setReduceFunction(reduce_);
+    gloo::allreduce(options);
+    finish_average(received_);
+  }
+
+  void all_gather() {
+    copy(sent_, chunk(received_, group_.place));
+    if (received_.empty()) return;
+    auto sizes = std::vector<std::size_t>{};
+    for (std::size_t place = 0; place < places(); ++place) sizes.push_back(chunk(received_, place).size());
+    auto options = gloo::AllgathervOptions{group_.context};
+    set_common(options);
+    options.setOutput(received_.data(), sizes);
+    gloo::allgatherv(options);
+  }
+
+  void broadcast() {
+    if (is_root()) copy(sent_, received_);
+    if (received_.empty()) return;
+    auto options = gloo::BroadcastOptions{group_.context};
+    set_common(options);
+    options.setRoot(static_cast<int>(root_));
+    options.setOutput(received_.data(), received_.size());
+    gloo::broadcast(options);
+  }
+
+  std::vector<T> summed_chunk() {
+    auto ring = RingReduceScatter<T>{*group_.context, slot(0), patience_};
+    auto sums = ring.run(
+        sent_, [this](std::size_t place) { return begin(place); }, reduce_);
+    finish_average(sums);
+    return sums;
+  }
+
+  void reduce_scatter() { copy(summed_chunk(), received_); }
+
+  void reduce() { collect(summed_chunk()); }
+  void gather() { collect(sent_); }
+
+  /// Every place's chunk, `mine` here, goes to the root.
+  void collect(std::span<T const> mine) {
+    auto passages = Passages{*group_.context, patience_};
+    if (!is_root()) {
+      passages.send(mine.data(), mine.size_bytes(), root_, slot(kDirect));
+    } else {
+      copy(mine, chunk(received_, root_));
+      for (std::size_t place = 0; place < places(); ++place) {
+        auto const from = chunk(received_, place);
+        if (place != root_) passages.receive(from.data(), from.size_bytes(), place, slot(kDirect));
+      }
+    }
+    passages.wait();
+  }
+
+  void scatter() {
+    auto passages = Passages{*group_.context, patience_};
+    if (!is_root()) {
+      passages.receive(received_.data(), received_.size_bytes(), root_, slot(kDirect));
+    } else {
+      for (std::size_t place = 0; place < places(); ++place) {
+        auto const to = chunk(sent_, place);
+        if (place != root_) passages.send(to.data(), to.size_bytes(), place, slot(kDirect));
+      }
+    }
+    passages.wait();
+    if (is_root()) copy(chunk(sent_, root_), received_);
+  }
+
+  void all_to_all() {
+    auto sent_sizes = std::vector<std::int64_t>{};
+    auto received_sizes = std::vector<std::int64_t>{};
+    auto const count = static_cast<std::int64_t>(places());
+    auto const me = static_cast<std::int64_t>(group_.place);
+    for (std::size_t place = 0; place < places(); ++place) {
+      sent_sizes.push_back(static_cast<std::int64_t>(chunk(sent_, place).size()));
+      received_sizes.push_back(chunk_begin(elements_[place], count, me + 1) - chunk_begin(elements_[place], count, me));
+    }
+    auto sent = std::vector<T>(sent_.begin(), sent_.end());  // a rank may receive where it sends
+    auto options = gloo::AlltoallvOptions{group_.context};
+    set_common(options);
+    options.setInput(sent.data(), sent_sizes);
+    options.setOutput(received_.data(), received_sizes);
+    gloo::alltoallv(options);
+  }
+
+  /// Messages of our own, apart from Gloo's: its slots begin with the number of a collective of its own, 1 to 8.
+  [[nodiscard]] std::uint64_t slot(std::uint64_t step) const {
+    constexpr std::uint64_t kOurs = 0xf0;
+    return (kOurs << 56U) + (std::uint64_t{number_} << 24U) + step;
+  }
+  static constexpr std::uint64_t kDirect = 0xff'ffff;
+
+  Group& group_;
+  std::uint32_t number_;
+  std::chrono::milliseconds patience_;
+  Collective const& collective_;
+  std::size_t root_;
+  std::span<T> sent_;
+  std::span<T> received_;
+  std::span<std::int64_t const> elements_;
+  Reduce reduce_;
+};
+
+}  // namespace
+
+void carry_out(Group& group, std::uint32_t number, Member const& member, std::span<std::int64_t const> elements,
+               std::chrono::milliseconds patience) {
+  TWINSTEP_CHECK(group.ranks.size() > 1, "a group of one has nobody to communicate with");
+  if (std::get<Collective>(*member.part).type == DataType::kFp64)
+    Exchange<double>{group, number, member, elements, patience}.run();
+  else
+    Exchange<float>{group, number, member, elements, patience}.run();
+}
+
+}  // namespace twinstep::cpu

@@ -1,0 +1,218 @@
+#include "validate/cpu/gloo/peers.hpp"
+
+#include <gloo/rendezvous/context.h>
+#include <gloo/transport/tcp/device.h>
+#include <thread>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "validate/cpu/gloo/group_store.hpp"
+#include "validate/cpu/gloo/passages.hpp"
+
+namespace twinstep::cpu {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Words in the store, each followed by the rank that left it.
+constexpr auto kHere = "here.";      // its host
+constexpr auto kFailed = "failed.";  // why
+constexpr auto kWaits = "waits.";    // what for, after its patience was over
+
+constexpr auto kAtOnce = milliseconds{1};
+constexpr std::uint64_t kSizes = 1;  // slots between two processes
+constexpr std::uint64_t kTexts = 2;
+
+std::string key(char const* kind, RankId rank) {
+  return kind + std::to_string(rank.index());
+}
+
+double seconds(milliseconds time) {
+  return std::chrono::duration<double>{time}.count();
+}
+
+}  // namespace
+
+Peers::Peers(launch::Launch const& launch, GlooOptions const& options)
+    : options_{options}, self_{static_cast<std::size_t>(launch.process)} {
+  if (launch.processes == 1) {
+    hosts_.push_back(this_host({}, {}));
+    return;
+  }
+  words_ = open_store(launch, options.to_come);
+  meet(launch);
+  device_ = gloo::transport::tcp::CreateDevice(hosts_[self_.index()].address.c_str());
+  auto everybody = others();
+  everybody.insert(everybody.begin() + static_cast<std::ptrdiff_t>(self_.index()), self_);
+  control_ = connect(everybody, "control");
+}
+
+void Peers::meet(launch::Launch const& launch) {
+  if (words_->look_up(key(kHere, self_)))
+    throw InputError{fmt::format("{}: rank {} is there already, expected a place that no other job uses; take another",
+                                 one_line(launch.meeting_place), self_.index())};
+  words_->leave(key(kHere, self_), to_word(this_host(launch, options_.interface)));
+  auto const give_up = std::chrono::steady_clock::now() + options_.to_come;
+  auto missing = std::vector<std::string>{};
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(launch.processes); ++rank) {
+    auto const left = std::chrono::duration_cast<milliseconds>(give_up - std::chrono::steady_clock::now());
+    if (auto const word = words_->look_up(key(kHere, RankId{rank}), left))
+      hosts_.push_back(from_word(*word));
+    else
+      missing.push_back(fmt::format("rank {}", rank));
+  }
+  if (missing.empty()) return;
+  throw InputError{fmt::format("{} did not come to {} within {} s; start all {} processes, and check why it did not",
+                               fmt::join(missing, " and "), one_line(launch.meeting_place), seconds(options_.to_come),
+                               launch.processes)};
+}
+
+std::string Peers::name(RankId rank) const {
+  auto const& host = hosts_[rank.index()];
+  return fmt::format("rank {} ({}, {})", rank.index(), one_line(host.name), one_line(host.address));
+}
+
+std::shared_ptr<gloo::Context> Peers::connect(std::span<RankId const> ranks, std::string const& key) {
+  auto place = std::size_t{0};
+  while (ranks[place] != self_) ++place;
+  auto store = GroupStore{*words_, key + ".", options_.to_come, [&](std::size_t at) { return name(ranks[at]); }};
+  auto context = std::make_shared<gloo::rendezvous::Context>(static_cast<int>(place), static_cast<int>(ranks.size()));
+  constexpr auto kGlooWaitsTimes = 5;  // its time-out, while a pair connects
+  context->setTimeout(options_.to_come / kGlooWaitsTimes);
+  try {
+    context->connectFullMesh(store, device_);
+  } catch (InputError const&) {
+    throw;
+  } catch (std::exception const&) {
+    auto names = std::vector<std::string>{};
+    for (auto const rank : ranks)
+      if (rank != self_) names.push_back(name(rank));
+    explain(fmt::format("rank {} waits for {} to connect", self_.index(), fmt::join(names, " and ")));
+  }
+  context->setTimeout(options_.in_a_step);
+  auto const lock = std::scoped_lock{mutex_};
+  connected_.push_back(context);
+  return context;
+}
+
+void Peers::send(RankId to, std::string const& text, std::string_view doing) {
+  auto const size = std::uint64_t{text.size()};
+  try {
+    auto passages = Passages{*control_, options_.in_a_step};
+    passages.send(&size, sizeof size, to.index(), kSizes);
+    passages.send(text.data(), text.size(), to.index(), kTexts);
+    passages.wait();
+  } catch (std::exception const&) {
+    explain(fmt::format("rank {} waits for {} to {}", self_.index(), name(to), doing));
+  }
+}
+
+std::string Peers::receive(RankId from, std::string_view doing) {
+  auto size = std::uint64_t{0};
+  auto text = std::string{};
+  try {
+    auto head = Passages{*control_, options_.in_a_step};
+    head.receive(&size, sizeof size, from.index(), kSizes);
+    head.wait();
+    text.resize(size);
+    auto body = Passages{*control_, options_.in_a_step};
+    body.receive(text.data(), text.size(), from.index(), kTexts);
+    body.wait();
+  } catch (std::exception const&) {
+    explain(fmt::format("rank {} waits for {} to {}", self_.index(), name(from), doing));
+  }
+  return text;
+}
+
+std::vector<RankId> Peers::others() const {
+  auto out = std::vector<RankId>{};
+  for (std::size_t rank = 0; rank < hosts_.size(); ++rank)
+    if (RankId{rank} != self_) out.emplace_back(rank);
+  return out;
+}
+
+/// A connection that has failed refuses to send.
+std::vector<RankId> Peers::lost() const {
+  auto out = std::vector<RankId>{};
+  auto byte = char{};
+  auto const buffer = control_->createUnboundBuffer(&byte, sizeof byte);
+  constexpr std::uint64_t kNobodyReceives = 3;
+  for (auto const rank : others()) {
+    try {
+      buffer->send(static_cast<int>(rank.index()), kNobodyReceives);
+    } catch (std::exception const&) {
+      out.push_back(rank);
+    }
+  }
+  return out;
+}
+
+/// What one of the others has said, or whose connection is closed; "" if neither.
+std::string Peers::reason_of_others() {
+  constexpr auto kLooks = 5;          // until a process that is gone without a word counts as dead
+  constexpr auto kPatientLooks = 50;  // while one is finding out who is silent
+  constexpr auto kPause = milliseconds{20};
+  auto gone = std::vector<RankId>{};
+  auto looks = kLooks;
+  for (auto look = 0; look < looks; ++look) {
+    for (auto const rank : others()) {
+      if (auto const why = words_->look_up(key(kFailed, rank))) return *why;
+      if (words_->look_up(key(kWaits, rank))) looks = kPatientLooks;
+    }
+    if (control_) gone = lost();
+    std::this_thread::sleep_for(kPause);
+  }
+  auto names = std::vector<std::string>{};
+  for (auto const rank : gone) names.push_back(name(rank));
+  return names.empty() ? "" : fmt::format("{} died: its connection is closed", fmt::join(names, " and "));
+}
+
+/// Those that wait too say so at about the same time; who does not is the one that they wait for.
+std::string Peers::who_is_silent(std::string const& waiting) {
+  words_->leave(key(kWaits, self_), waiting);
+  auto silent = std::vector<std::string>{};
+  auto all = std::vector<std::string>{waiting};
+  auto const give_up = std::chrono::steady_clock::now() + std::chrono::seconds{1};
+  for (auto const rank : others()) {
+    auto const left = std::chrono::duration_cast<milliseconds>(give_up - std::chrono::steady_clock::now());
+    if (auto why = words_->look_up(key(kWaits, rank), left))
+      all.push_back(std::move(*why));
+    else
+      silent.push_back(name(rank));
+  }
+  auto const time = seconds(options_.in_a_step);
+  if (!silent.empty())
+    return fmt::format("no sign of {} for {} s, while {}", fmt::join(silent, " and "), time, waiting);
+  return fmt::format("no end for {} s: {}", time, fmt::join(all, "; "));
+}
+
+void Peers::explain(std::string const& waiting) {
+  auto reason = reason_of_others();
+  if (reason.empty()) reason = who_is_silent(waiting);
+  announce(reason);
+  throw LostPeer{reason};
+}
+
+void Peers::announce(std::string const& why) {
+  auto const lock = std::scoped_lock{mutex_};
+  if (!words_ || std::exchange(is_announced_, true)) return;
+  try {
+    words_->leave(key(kFailed, self_), why);
+  } catch (std::exception const&) {  // nobody is left to hear it
+  }
+}
+
+/// Gloo closes all pairs of a context when a wait in it takes too long, which ends all other waits in it.
+void Peers::disconnect() {
+  auto const lock = std::scoped_lock{mutex_};
+  for (auto const& context : connected_) {
+    auto byte = char{};
+    try {
+      context->createUnboundBuffer(&byte, sizeof byte)->waitRecv(kAtOnce);
+    } catch (std::exception const&) {  // as meant
+    }
+  }
+}
+
+}  // namespace twinstep::cpu
