@@ -17,7 +17,7 @@ namespace twinstep::tests {
 /// - A stream runs its operations in order, one at a time; none starts before what it waits for has ended.
 /// - Delays and host work take at least their time.
 /// - A rank's operations on one communicator run one after another, and no communication ends before every member
-///   that is a track has arrived.
+///   that is a track has arrived; on a real clock, every member that it receives something of.
 /// - Spans carry the payload of their communications and copies.
 /// - Memory is never negative, in any category, and ends as the persistent buffers alone. (An executor may also keep
 ///   its context and its collective library.)
