@@ -100,6 +100,12 @@ TEST_CASE("a stream that hangs in the middle of a step is named with its operati
                         Catch::Contains("stream \"main\" has not begun elementwise \"update\""));
 }
 
+TEST_CASE("a job of which not all ranks come says which have come", "[cuda][failures]") {
+  auto device = FakeDevice{4};
+  CHECK_THROWS_WITH(cuda::connect(device, {.world = 4, .local_ranks = 2, .first_rank = 2}, {}, Seconds{0.02}),
+                    "not all 4 ranks have come within 0.02 s, those of this process (2 to 3) have");
+}
+
 TEST_CASE("ranks that do not match are found before anything is enqueued", "[cuda][failures]") {
   auto device = FakeDevice{2};
   CHECK_THROWS_AS(run(device, tests::missing_collective()), program::StuckProgram);

@@ -1,14 +1,57 @@
 #include "validate/cuda/connection.hpp"
 
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include <fmt/core.h>
+
 namespace twinstep::cuda {
 
-Connection connect(DeviceApi& device, Ranks const& ranks, std::vector<char> const& meeting_id) {
+namespace {
+
+/// What the threads that join leave behind. They hold it too, because a thread that is stuck in the library outlives
+/// the wait for it.
+struct Joining {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::unique_ptr<DeviceCommunicator>> worlds;
+  int joined = 0;
+  std::exception_ptr failure;
+};
+
+}  // namespace
+
+Connection connect(DeviceApi& device, Ranks const& ranks, std::vector<char> const& meeting_id, Seconds patience) {
   auto const id = meeting_id.empty() ? device.make_meeting_id() : meeting_id;
-  auto connection = Connection{ranks, {}, {}};
-  device.begin_group();
+  auto const state = std::make_shared<Joining>();
+  state->worlds.resize(static_cast<std::size_t>(ranks.local_ranks));
   for (int local = 0; local < ranks.local_ranks; ++local)
-    connection.worlds.push_back(device.join(ranks.device_of(local), ranks.world, ranks.rank_of(local), id));
-  device.end_group();
+    std::thread{[&device, ranks, id, state, local] {
+      auto made = std::unique_ptr<DeviceCommunicator>{};
+      auto failure = std::exception_ptr{};
+      try {
+        made = device.join(ranks.device_of(local), ranks.world, ranks.rank_of(local), id);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      auto const lock = std::scoped_lock{state->mutex};
+      state->worlds[static_cast<std::size_t>(local)] = std::move(made);
+      if (failure) state->failure = failure;
+      ++state->joined;
+      state->changed.notify_all();
+    }}.detach();
+  auto lock = std::unique_lock{state->mutex};
+  auto const is_over = [&] { return state->failure || state->joined == ranks.local_ranks; };
+  auto const have_come = state->changed.wait_for(lock, std::chrono::duration<double>{patience.count()}, is_over);
+  if (state->failure) std::rethrow_exception(state->failure);
+  if (!have_come)
+    throw DeviceError{fmt::format("not all {} ranks have come within {} s, those of this process ({} to {}) have",
+                                  ranks.world, patience.count(), ranks.first_rank,
+                                  ranks.first_rank + ranks.local_ranks - 1)};
+  auto connection = Connection{.ranks = ranks, .worlds = std::move(state->worlds)};
   connection.splits.resize(connection.worlds.size());
   return connection;
 }

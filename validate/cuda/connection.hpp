@@ -30,8 +30,10 @@ struct Connection {
   std::vector<std::map<Key, std::unique_ptr<DeviceCommunicator>>> splits = {};  ///< by local rank; made when needed
 };
 
-/// Returns when all ranks of the job have come. `meeting_id` may be empty where this process has all of them.
-[[nodiscard]] Connection connect(DeviceApi& device, Ranks const& ranks, std::vector<char> const& meeting_id);
+/// Returns when all ranks of the job have come. `meeting_id` may be empty where this process has all of them. Throws
+/// DeviceError where they have not come after `patience`; then threads are left behind, and the process had better end.
+[[nodiscard]] Connection connect(DeviceApi& device, Ranks const& ranks, std::vector<char> const& meeting_id,
+                                 Seconds patience = Seconds{60});
 
 /// The communicator that puts ranks of one colour together, split off the world when it is first asked for. Making one
 /// takes as long as meeting all ranks does, so they are kept. All ranks ask for the same ones in the same order.

@@ -80,6 +80,7 @@ struct Kernel {
   DataType type = DataType::kFp32;  ///< in which it computes
   double scalar = 1;
   Bytes traffic;
+  int launches = 1;  ///< kernels among which the traffic of a function that only has a cost is divided
   program::AdamWSettings adamw;
   std::int64_t step = 1;  ///< of AdamW, from 1
   std::span<Operand const> operands;
@@ -145,7 +146,7 @@ class DeviceApi {
   virtual void delay(DeviceStream& stream, Duration duration) = 0;
 
   // Communication. What stands between begin_group and end_group, on one thread, is one operation; a call outside is
-  // one by itself. Joining and splitting return when all ranks have come, inside a group at its end.
+  // one by itself. Joining and splitting return when all ranks have come.
   /// What one process makes and every other needs in order to meet it.
   [[nodiscard]] virtual std::vector<char> make_meeting_id() = 0;
   virtual void begin_group() = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <thread>
 
 #include <fmt/format.h>
@@ -29,7 +30,7 @@ RankRun::RankRun(Step& step, int local)
   // NaN in every type, so that a result that used what was never written shows it.
   constexpr std::uint8_t kPoison = 0xff;
   step_.device.fill_bytes(*control_, device_memory_->data(), kPoison, plan_.device);
-  step_.device.fill_bytes(*control_, host_memory_->data(), kPoison, plan_.host);
+  if (plan_.host > Bytes{}) std::memset(host_memory_->data(), kPoison, static_cast<std::size_t>(plan_.host.count()));
   for (std::size_t i = 0; i < role_.buffers.size(); ++i) {
     auto const& memory = role_.buffers[i].space == program::MemorySpace::kDevice ? device_memory_ : host_memory_;
     buffers_[i] = memory->data() + plan_.offsets[i].count();

@@ -96,6 +96,7 @@ void RankRun::enqueue(program::Elementwise const& kernel, OpId id, DeviceStream&
                                 .type = kernel.type,
                                 .scalar = kernel.scalar,
                                 .traffic = Bytes{evaluate(kernel.elements) * kernel.bytes_per_element},
+                                .launches = static_cast<int>(operation(id).launches),
                                 .adamw = step_.program.adamw,
                                 .step = step_number_,
                                 .operands = operands});

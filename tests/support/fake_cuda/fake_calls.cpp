@@ -44,10 +44,17 @@ std::vector<char> FakeDevice::make_meeting_id() {
 
 std::unique_ptr<cuda::DeviceCommunicator> FakeDevice::join(int device, int world, int rank,
                                                            std::vector<char> const& meeting_id) {
-  auto const lock = std::scoped_lock{machine_.mutex};
-  auto& group = worlds_[meeting_id];
-  if (!group) group = groups_.emplace_back(std::make_shared<FakeGroup>(world));
-  return std::make_unique<FakeCommunicator>(group, rank, device);
+  auto lock = std::unique_lock{machine_.mutex};
+  auto& entry = worlds_[meeting_id];
+  if (!entry.group) entry.group = groups_.emplace_back(std::make_shared<FakeGroup>(world));
+  ++entry.arrived;
+  ++waiting_;
+  machine_.changed.notify_all();
+  machine_.changed.wait(lock, [&] { return entry.arrived == world || is_ending_; });
+  --waiting_;
+  machine_.changed.notify_all();
+  if (entry.arrived < world) throw cuda::DeviceError{"join: the machine is gone"};
+  return std::make_unique<FakeCommunicator>(entry.group, rank, device);
 }
 
 std::unique_ptr<cuda::DeviceCommunicator> FakeDevice::split(cuda::DeviceCommunicator& communicator, int colour,

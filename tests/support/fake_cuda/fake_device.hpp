@@ -94,6 +94,10 @@ class FakeDevice final : public cuda::DeviceApi {
     std::optional<cuda::DeviceHealth> health;
     std::vector<std::string> log;
   };
+  struct World {
+    std::shared_ptr<FakeGroup> group;
+    int arrived = 0;
+  };
   /// What ranks that split a communicator agree on.
   struct Split {
     int arrived = 0;
@@ -115,8 +119,10 @@ class FakeDevice final : public cuda::DeviceApi {
   std::string failing_later_;
   std::shared_ptr<std::atomic<int>> live_allocations_ = std::make_shared<std::atomic<int>>(0);
   int meeting_ids_ = 0;
+  int waiting_ = 0;  // threads in join
+  bool is_ending_ = false;
   std::vector<std::shared_ptr<FakeGroup>> groups_;
-  std::map<std::vector<char>, std::shared_ptr<FakeGroup>> worlds_;
+  std::map<std::vector<char>, World> worlds_;
   std::map<std::pair<FakeGroup*, int>, Split> splits_;
 };
 
