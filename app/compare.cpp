@@ -3,21 +3,20 @@
 #include <fmt/core.h>
 
 #include "app/commands.hpp"
+#include "app/measured_step.hpp"
 #include "app/output.hpp"
 #include "reports/compare_json.hpp"
 #include "reports/render/compare_text.hpp"
 #include "sim/base/units.hpp"
-#include "sim/io/timeline_json.hpp"
+#include "sim/io/document.hpp"
+#include "validate/records/gzip.hpp"
 
 namespace twinstep::app {
 namespace {
 
 timeline::Timeline read_timeline(std::string const& path) {
-  auto const document = io::parse_file(path);
-  if (!document.is(io::Node::Type::kObject) || !document.has("twinstep"))
-    document.fail("found no timeline, expected a file that --trace wrote",
-                  "make one with: twinstep simulate SCENARIO.json --trace FILE");
-  return io::read_timeline(document);
+  auto text = records::unzipped(path, io::read_text(path));
+  return read_traces({{path, std::move(text)}}, std::nullopt).timeline;
 }
 
 std::string text_of(CompareOptions const& options, timeline::Timeline const& a, timeline::Timeline const& b) try {

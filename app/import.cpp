@@ -1,8 +1,12 @@
 #include <fmt/core.h>
 
 #include "app/commands.hpp"
+#include "app/measured_step.hpp"
 #include "app/output.hpp"
 #include "sim/io/document.hpp"
+#include "sim/io/timeline_json.hpp"
+#include "validate/records/ddp_times.hpp"
+#include "validate/records/gzip.hpp"
 #include "validate/records/nccl_tests.hpp"
 #include "validate/records/nccl_topology.hpp"
 #include "validate/records/node_profile.hpp"
@@ -26,25 +30,38 @@ void import_node(ImportOptions const& options, records::NodeFacts facts) {
   put(options, profile);
 }
 
-void import_logs(ImportOptions const& options, std::string const& text) {
-  auto const logs = records::read_nccl_tests(options.file, text);
+void import_logs(ImportOptions const& options, records::NamedText const& file) {
+  auto const logs = records::read_nccl_tests(file.name, file.text);
   for (auto const& log : logs)
     for (auto const& warning : log.warnings) warn(warning);
-  put(options, records::records_json(options.file, logs));
+  put(options, records::records_json(file.name, logs));
+}
+
+/// The timeline in a file and what it comes to on standard output; without a file, the timeline alone.
+void import_traces(ImportOptions const& options, std::vector<records::NamedText> const& files) {
+  auto const measured = read_traces(files, options.step);
+  put(options, io::to_json(measured.timeline));
+  if (options.out) print(measured_step_text(measured, standard_output_style()));
 }
 
 }  // namespace
 
 int import_file(ImportOptions const& options) {
-  auto const text = io::read_text(options.file);
+  auto files = std::vector<records::NamedText>{};
+  for (auto const& file : options.files) files.push_back({file, records::unzipped(file, io::read_text(file))});
+  auto const& [name, text] = files.front();
   switch (options.source) {
     case ImportOptions::Source::kNcclTopology: {
       auto const self_links = options.repairs ? records::SelfLinks::kLeaveOut : records::SelfLinks::kRefuse;
-      import_node(options, records::read_nccl_topology(options.file, text, self_links));
+      import_node(options, records::read_nccl_topology(name, text, self_links));
       break;
     }
-    case ImportOptions::Source::kNvidiaSmi: import_node(options, records::read_nvidia_smi(options.file, text)); break;
-    case ImportOptions::Source::kNcclTests: import_logs(options, text); break;
+    case ImportOptions::Source::kNvidiaSmi: import_node(options, records::read_nvidia_smi(name, text)); break;
+    case ImportOptions::Source::kNcclTests: import_logs(options, files.front()); break;
+    case ImportOptions::Source::kKineto: import_traces(options, files); break;
+    case ImportOptions::Source::kStepTimes:
+      put(options, records::step_records_json(records::read_step_times(files)));
+      break;
   }
   return kDone;
 }

@@ -7,14 +7,16 @@
 #include "app/output.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/document.hpp"
+#include "validate/records/gzip.hpp"
 #include "validate/records/nccl_tests.hpp"
 
 namespace twinstep::app {
 namespace {
 
-bool is_json(std::string const& text) {
+/// A collection of records; a single object is what nccl-tests writes with -J.
+bool begins_array(std::string const& text) {
   auto const first = text.find_first_not_of(" \t\r\n");
-  return first != std::string::npos && (text[first] == '[' || text[first] == '{');
+  return first != std::string::npos && text[first] == '[';
 }
 
 /// The nodes of `cluster` are the hosts of the log, if it has several.
@@ -47,8 +49,8 @@ void check(std::string const& file, records::CollectiveLog const& log, hardware:
 
 std::vector<validate::CollectiveRecord> read_measured_records(std::string const& file,
                                                               std::optional<hardware::Cluster> const& named) {
-  auto const text = io::read_text(file);
-  if (is_json(text)) return validate::read_collective_records(io::parse({file, text}));
+  auto const text = records::unzipped(file, io::read_text(file));
+  if (begins_array(text)) return validate::read_collective_records(io::parse({file, text}));
   auto const logs = records::read_nccl_tests(file, text);
   if (!named)
     throw InputError{fmt::format(

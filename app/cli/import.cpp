@@ -7,6 +7,10 @@
 
 namespace twinstep::app {
 
+namespace {
+constexpr int kMostFiles = 1 << 20;
+}
+
 void add_import(CLI::App& program, int& exit_code) {
   auto* const command = program.add_subcommand("import", "Turn dumps and logs into profiles and records");
   command->require_subcommand(1);
@@ -15,9 +19,15 @@ void add_import(CLI::App& program, int& exit_code) {
     auto* const subcommand = command->add_subcommand(name, text);
     auto const options = std::make_shared<ImportOptions>();
     options->source = source;
-    subcommand->add_option("FILE", options->file, "The file to read")->required();
+    auto const has_ranks = source == Source::kKineto || source == Source::kStepTimes;
+    auto* const files = subcommand->add_option("FILE", options->files,
+                                               has_ranks ? "Files to read, one for each rank" : "The file to read");
+    files->required()->expected(1, has_ranks ? kMostFiles : 1);
     subcommand->add_option("--out", options->out, "Write a file instead of printing")->type_name("FILE");
-    if (source != Source::kNcclTests)
+    if (source == Source::kKineto)
+      subcommand->add_option("--step", options->step, "Which ProfilerStep# (the one of median\nlength)")
+          ->type_name("N");
+    if (source == Source::kNcclTopology || source == Source::kNvidiaSmi)
       subcommand->add_option("--gpu", options->gpu, "Profile of the GPUs, if the dump names none")
           ->type_name("PROFILE");
     if (source == Source::kNcclTopology)
@@ -26,7 +36,9 @@ void add_import(CLI::App& program, int& exit_code) {
   };
   add("nccl-topology", "A node profile from a file of NCCL_TOPO_DUMP_FILE", Source::kNcclTopology);
   add("nvidia-smi", "A node profile from `nvidia-smi topo -m`", Source::kNvidiaSmi);
-  add("nccl-tests", "Records from a log of nccl-tests or rccl-tests", Source::kNcclTests);
+  add("nccl-tests", "Records from logs of nccl-tests or rccl-tests, text or JSON", Source::kNcclTests);
+  add("kineto", "A timeline from traces of the PyTorch profiler", Source::kKineto);
+  add("step-times", "Step records from CSV files or PyTorch's DDP benchmark", Source::kStepTimes);
 }
 
 }  // namespace twinstep::app

@@ -40,6 +40,14 @@ Time time(Node const& node) {
   return Time{node.integer_from(0)};
 }
 
+/// A complete event, but for the mark of the step.
+bool is_span(Node const& event) {
+  auto const phase = event.find("ph");
+  if (!phase || phase->string() != "X") return false;
+  auto const category = event.find("cat");
+  return !category || category->string() != "user_annotation";
+}
+
 Timeline TimelineReader::read(Node const& document) {
   auto const rest = document.at("twinstep");
   rest.allow_only({"kind", "manifest", "step_time_ps", "events", "wire", "names", "tracks", "links", "memory"});
@@ -56,7 +64,7 @@ Timeline TimelineReader::read(Node const& document) {
   for (auto const& node : rest.at("links").elements()) timeline_.links.push_back(link(node));
   for (auto const& node : rest.at("memory").elements()) timeline_.memory.push_back(sample(node));
   for (auto const& node : document.at("traceEvents").elements())
-    if (auto const phase = node.find("ph"); phase && phase->string() == "X") timeline_.spans.push_back(span(node));
+    if (is_span(node)) timeline_.spans.push_back(span(node));
   return std::move(timeline_);
 }
 
@@ -132,11 +140,12 @@ Span TimelineReader::span(Node const& node) {
   else if (number > 0)
     out.stream = StreamId{number - 1};
   out.name = name(node.at("name"));
-  out.kind = node.at("cat").word<program::WorkKind>();
   auto const args = node.at("args");
-  if (auto const op = args.find("op")) out.op = OpId{index(*op)};
+  out.kind = args.at("kind").word<program::WorkKind>();
+  if (auto const op = args.find("correlation")) out.op = OpId{index(*op)};
   if (auto const scope = args.find("scope")) out.scope = name(*scope);
-  if (auto const bytes = args.find("bytes")) out.bytes = Bytes{bytes->integer_from(0)};
+  for (auto const* const key : {"bytes", "In msg nelems", "Out msg nelems"})
+    if (auto const bytes = args.find(key)) out.bytes = Bytes{bytes->integer_from(0)};
   out.issue = time(args.at("issue_ps"));
   out.arrive = time(args.at("arrive_ps"));
   out.start = time(args.at("start_ps"));

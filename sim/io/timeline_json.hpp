@@ -5,13 +5,16 @@
 #include "sim/io/document.hpp"
 #include "sim/timeline/timeline.hpp"
 
-/// Timelines as files. A timeline file is a Chrome trace (the Trace Event Format, JSON object form), so Perfetto and
-/// chrome://tracing open it:
+/// Timelines as files. A timeline file is a Chrome trace (the Trace Event Format, JSON object form) in the words of
+/// PyTorch's profiler (pytorch/kineto, libkineto/src/output_json.cpp), so Perfetto, chrome://tracing and what is made
+/// for such traces open it:
 ///   - every span is a complete event, "ph": "X": "ts" is its start and "dur" its length, microseconds with three
 ///     decimals, a nanosecond short so that spans which touch do not overlap in a viewer; "pid" is its track and "tid"
 ///     its stream, both counted from 1 because viewers treat 0 apart; thread 1 is the host, stream s is thread s + 2.
-///     "cat" is the kind of work; "args" has the four times in picoseconds, the op, the scope, the bytes, and, for a
-///     collective, "Collective name", as PyTorch's profiler writes it;
+///     "cat" is "kernel", "gpu_memcpy" or "cpu_op"; "args" has the kind of work, "device" (the track) and "stream",
+///     counted from 0, the op as "correlation", the scope, the four times in picoseconds, a copy's "bytes", and a
+///     communication's "Collective name", "dtype" (always "Byte") and "In msg nelems" or "Out msg nelems" or both;
+///   - each track's step is the "user_annotation" ProfilerStep#0 on the host's thread;
 ///   - metadata events, "ph": "M", name and sort tracks and streams;
 ///   - counter events, "ph": "C", show the memory held, by category;
 ///   - the key "twinstep", which viewers skip, holds the rest of the timeline.

@@ -15,6 +15,25 @@ namespace {
 using namespace timeline;
 using program::MemoryCategory;
 using program::MemorySpace;
+using program::WorkKind;
+
+/// libkineto's name for what a span is (src/ActivityType.cpp).
+std::string_view kineto_category(Span const& span) {
+  if (!span.stream.exists() || span.kind == WorkKind::kHost) return "cpu_op";
+  return span.kind == WorkKind::kCopy ? "gpu_memcpy" : "kernel";
+}
+
+/// torch.distributed's name for a communication, as ProcessGroupNCCL records it.
+std::string_view c10d_name(WorkKind kind) {
+  switch (kind) {
+    case WorkKind::kAllReduce: return "allreduce";
+    case WorkKind::kAllGather: return "_allgather_base";
+    case WorkKind::kReduceScatter: return "_reduce_scatter_base";
+    case WorkKind::kPointToPoint: return "send";
+    case WorkKind::kGroup: return "coalesced";
+    default: return name_of(kind);
+  }
+}
 
 /// Bytes held, by space and category.
 using Held = std::array<std::array<std::int64_t, kEnumSize<MemoryCategory>>, kEnumSize<MemorySpace>>;
@@ -50,7 +69,9 @@ class TimelineWriter {
   }
   void begin_event() { out_ += std::exchange(is_first_event_, false) ? "\n" : ",\n"; }
   void write_metadata(TrackId id);
+  void write_step(TrackId id);
   void write_span(Span const& span);
+  void write_message(Span const& span);
   void write_counters();
   void write_counter(MemorySample const& sample, Held const& held, Held const& was_used);
   void write_rest();
@@ -64,8 +85,11 @@ class TimelineWriter {
 std::string TimelineWriter::write() {
   constexpr std::size_t kBytesPerSpan = 320;
   out_.reserve(timeline_.spans.size() * kBytesPerSpan + timeline_.memory.size() * kBytesPerSpan);
-  put("{{\"displayTimeUnit\": \"ns\",\n\"traceEvents\": [");
+  put("{{\"schemaVersion\": 1, \"displayTimeUnit\": \"ns\", \"baseTimeNanoseconds\": 0,\n");
+  put("\"distributedInfo\": {{\"rank\": {}, \"world_size\": {}}},\n\"traceEvents\": [",
+      timeline_.tracks.empty() ? 0 : timeline_.tracks.front().rank.index(), timeline_.manifest.world_size);
   for (std::size_t i = 0; i < timeline_.tracks.size(); ++i) write_metadata(TrackId{i});
+  for (std::size_t i = 0; i < timeline_.tracks.size(); ++i) write_step(TrackId{i});
   for (auto const& span : timeline_.spans) write_span(span);
   write_counters();
   put("],\n");
@@ -96,18 +120,36 @@ void TimelineWriter::write_metadata(TrackId id) {
   }
 }
 
+/// The step as PyTorch's profiler marks it, on the host's thread.
+void TimelineWriter::write_step(TrackId id) {
+  begin_event();
+  put(R"({{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#0", "pid": {}, "tid": 1, "ts": 0.000, "dur": {}}})",
+      id.index() + 1, microseconds(nanoseconds(timeline_.step_time)));
+}
+
 void TimelineWriter::write_span(Span const& span) {
   begin_event();
   auto const thread = span.stream.exists() ? span.stream.index() + 2 : 1;
-  put(R"({{"ph": "X", "pid": {}, "tid": {}, "ts": {}, "dur": {}, "name": {}, "cat": "{}", "args": {{)",
-      span.track.index() + 1, thread, microseconds(nanoseconds(span.start)), microseconds(shown_length(span)),
-      json_string(timeline_.text(span.name)), name_of(span.kind));
-  if (span.op.exists()) put(R"("op": {}, )", span.op.index());
+  put(R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"kind": "{}", )",
+      kineto_category(span), json_string(timeline_.text(span.name)), span.track.index() + 1, thread,
+      microseconds(nanoseconds(span.start)), microseconds(shown_length(span)), name_of(span.kind));
+  if (span.stream.exists()) put(R"("device": {}, "stream": {}, )", span.track.index(), span.stream.index());
+  if (span.op.exists()) put(R"("correlation": {}, )", span.op.index());
   if (span.scope.exists()) put(R"("scope": {}, )", json_string(timeline_.text(span.scope)));
-  if (program::is_communication(span.kind)) put(R"("Collective name": "{}", )", name_of(span.kind));
-  if (span.bytes != Bytes{}) put(R"("bytes": {}, )", span.bytes.count());
+  if (program::is_communication(span.kind))
+    write_message(span);
+  else if (span.bytes != Bytes{})
+    put(R"("bytes": {}, )", span.bytes.count());
   put(R"("issue_ps": {}, "arrive_ps": {}, "start_ps": {}, "end_ps": {}}}}})", span.issue.count(), span.arrive.count(),
       span.start.count(), span.end.count());
+}
+
+/// The message in elements of one byte. Of the sides, only the one that the bytes are of: the other depends on the
+/// number of ranks.
+void TimelineWriter::write_message(Span const& span) {
+  put(R"("Collective name": "{}", "dtype": "Byte", )", c10d_name(span.kind));
+  if (span.kind != WorkKind::kAllGather) put(R"("In msg nelems": {}, )", span.bytes.count());
+  if (span.kind != WorkKind::kReduceScatter) put(R"("Out msg nelems": {}, )", span.bytes.count());
 }
 
 /// One event for each moment at which the memory of a track changes, with the sums after it. Every event of a counter

@@ -63,6 +63,44 @@ TEST_CASE("rows survive launchers' prefixes and messages, even in their middle",
   CHECK_FALSE(last.in_place->wrong.has_value());  // N/A
 }
 
+TEST_CASE("prefixes of launchers and of collectors of logs are looked through", "[records][nccl-tests]") {
+  // Open MPI 4 with --tag-output --timestamp-output, PRRTE of Open MPI 5, srun -l, mpiexec -prepend-rank of MPICH,
+  // kubectl logs --timestamps.
+  for (auto const* const prefix :
+       {"[1,0]<stdout>:", "Mon Jan  6 10:00:00 2025[1,0]<stdout>:", "[prterun-node0-7@1,0]<stdout>: ", "0: ", " 12: ",
+        "[0] ", "2025-01-06T10:00:00.123456789Z ",
+        "2025-01-06T10:00:00Z 0: ", "2025-01-06 10:00:00,123 [1,0]<stdout>:"}) {
+    CAPTURE(prefix);
+    auto text = std::string{};
+    for (auto const* const line :
+         {"# all_reduce_perf", "#  Rank  0 Group  0 Pid 1 on node0 device  0 [0000:1b:00] NVIDIA H100 80GB HBM3",
+          "#  Rank  1 Group  0 Pid 1 on node0 device  1 [0000:2b:00] NVIDIA H100 80GB HBM3",
+          "#       size         count      type   redop    root     time   algbw   busbw #wrong",
+          "  1024   256  float  sum  -1  10.00  0.10  0.10  0", "# Avg bus bandwidth    : 0.1"})
+      text += prefix + std::string{line} + "\n";
+    auto const log = read_one(text);
+    CHECK(log.ranks == 2);
+    CHECK(log.rows.size() == 1);
+    CHECK(log.average_bus_bandwidth.has_value());
+    CHECK(log.warnings.empty());
+  }
+}
+
+TEST_CASE("columns of iterations and times of day beside the rows are looked over", "[records][nccl-tests]") {
+  // NVIDIA/nccl-tests src/util.cu, writeResultHeader with per-iteration report and timestamps.
+  auto const log = read_one(
+      "# Collective test starting: all_gather_perf\n"
+      "#  size  count  type  redop  root  time  algbw  busbw  #wrong  i_min  i_max  i_p99  i_cv%  time  algbw  busbw  "
+      "#wrong "
+      " i_min  i_max  i_p99  i_cv% timestamp\n"
+      "  1024   64  float  none  -1  10.00  0.10  0.09  0  9.00  11.00  10.90  3.00  12.00  0.09  0.08  N/A  9.50  "
+      "13.00 "
+      " 12.90  4.00  2025-01-06 10:00:00\n"
+      "# Avg bus bandwidth    : 0.1\n");
+  CHECK(log.rows.at(0).out_of_place->time == 10_us);
+  CHECK(log.rows.at(0).in_place->time == 12_us);
+}
+
 TEST_CASE("a second run in the file is a log of its own, with one process for its GPUs", "[records][nccl-tests]") {
   auto const log = fixture().back();
   CHECK(log.collective == validate::MeasuredKind::kAllToAll);

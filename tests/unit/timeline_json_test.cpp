@@ -69,11 +69,17 @@ std::string replace(std::string text, std::string_view from, std::string_view to
   return text.replace(at, from.size(), to);
 }
 
+/// The mark of a step, which is no span.
+bool is_mark(io::Node const& event) {
+  auto const category = event.find("cat");
+  return category && category->string() == "user_annotation";
+}
+
 /// The events of one phase.
 std::vector<io::Node> events(io::Node const& document, std::string_view phase) {
   auto out = std::vector<io::Node>{};
   for (auto const& event : document.at("traceEvents").elements())
-    if (event.at("ph").string() == phase) out.push_back(event);
+    if (event.at("ph").string() == phase && !is_mark(event)) out.push_back(event);
   return out;
 }
 
@@ -101,13 +107,15 @@ TEST_CASE("a span is a complete event on its track and stream", "[io][timeline_j
   CHECK(spans[0].at("args").at("end_ps").integer() == 6'234'567);
   CHECK(spans[0].at("pid").integer() == 1);
   CHECK(spans[0].at("tid").integer() == 2);
-  CHECK(spans[0].at("cat").string() == "gemm");
+  CHECK(spans[0].at("cat").string() == "kernel");
+  CHECK(spans[0].at("args").at("kind").string() == "gemm");
   CHECK(spans[0].at("args").at("scope").string() == "layer.0");
   // The collective arrives at 2 us and starts at 3 us, when the others have come too.
   CHECK(spans[1].at("ts").number() == 3.0);
   CHECK(spans[1].at("args").at("arrive_ps").integer() == 2'000'000);
-  CHECK(spans[1].at("args").at("bytes").integer() == 64);
-  CHECK(spans[1].at("args").at("Collective name").string() == "all_reduce");
+  CHECK(spans[1].at("args").at("In msg nelems").integer() == 64);
+  CHECK(spans[1].at("args").at("dtype").string() == "Byte");
+  CHECK(spans[1].at("args").at("Collective name").string() == "allreduce");
   // The host is thread 1.
   CHECK(spans[2].at("pid").integer() == 2);
   CHECK(spans[2].at("tid").integer() == 1);
@@ -171,12 +179,39 @@ TEST_CASE("a trace that is no timeline of ours is refused with the way out", "[i
     return "no complaint";
   };
   CHECK_THAT(complaint(R"({"traceEvents": []})"), Catch::Contains("found no \"twinstep\""));
-  CHECK_THAT(complaint(replace(text, "\"pid\": 2, \"tid\": 1, \"ts\"", "\"pid\": 3, \"tid\": 1, \"ts\"")),
+  CHECK_THAT(complaint(replace(text, "\"name\": \"wait\", \"pid\": 2, \"tid\": 1",
+                               "\"name\": \"wait\", \"pid\": 3, \"tid\": 1")),
              Catch::Contains("/pid: found 3, expected one of the 2 tracks; count from 1"));
-  CHECK_THAT(complaint(replace(text, "\"pid\": 2, \"tid\": 1, \"ts\"", "\"pid\": 2, \"tid\": 3, \"ts\"")),
+  CHECK_THAT(complaint(replace(text, "\"name\": \"wait\", \"pid\": 2, \"tid\": 1",
+                               "\"name\": \"wait\", \"pid\": 2, \"tid\": 3")),
              Catch::Contains("/tid: found thread 3, expected the host's 1 or one of 1 streams"));
   CHECK_THAT(complaint(replace(text, "\"end_ps\": 9000000", "\"end_ps\": 1000000")),
              Catch::Contains("start 3000000, end 1000000, expected them in this order"));
-  CHECK_THAT(complaint(replace(text, "\"cat\": \"gemm\"", "\"cat\": \"gem\"")), Catch::Contains("\"gemm\""));
+  CHECK_THAT(complaint(replace(text, "\"kind\": \"gemm\"", "\"kind\": \"gem\"")), Catch::Contains("\"gemm\""));
   CHECK_THAT(complaint(replace(text, "\"multiplicity\": 32", "\"multiplicity\": 0")), Catch::Contains("/multiplicity"));
+}
+
+TEST_CASE("each track's step is marked as PyTorch's profiler does", "[io][timeline_json]") {
+  auto marks = 0;
+  for (auto const& event : parse(io::to_json(two_tracks())).at("traceEvents").elements()) {
+    if (!is_mark(event)) continue;
+    ++marks;
+    CHECK(event.at("name").string() == "ProfilerStep#0");
+    CHECK(event.at("pid").integer() == marks);
+    CHECK(event.at("dur").number() * 1e6 == Approx(two_tracks().step_time.count()));
+  }
+  CHECK(marks == 2);
+}
+
+TEST_CASE("a gather's bytes come out and a reduce_scatter's go in", "[io][timeline_json]") {
+  auto timeline = two_tracks();
+  auto const args = [&](WorkKind kind) {
+    timeline.spans[1].kind = kind;
+    return events(parse(io::to_json(timeline)), "X").at(1).at("args");
+  };
+  CHECK_FALSE(args(WorkKind::kAllGather).has("In msg nelems"));
+  CHECK(args(WorkKind::kAllGather).at("Out msg nelems").integer() == 64);
+  CHECK_FALSE(args(WorkKind::kReduceScatter).has("Out msg nelems"));
+  CHECK(args(WorkKind::kReduceScatter).at("Collective name").string() == "_reduce_scatter_base");
+  CHECK(read(io::to_json(timeline)) == timeline);
 }

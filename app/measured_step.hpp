@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/table.hpp"
+#include "sim/timeline/timeline.hpp"
+#include "validate/records/ddp_times.hpp"
+#include "validate/records/kineto.hpp"
+
+namespace twinstep::app {
+
+/// A step that somebody traced, and the other steps of the trace.
+struct MeasuredStep {
+  timeline::Timeline timeline;
+  std::vector<records::KinetoStepTimes> steps;  ///< empty where the trace marks none
+};
+
+/// Reads traces of the PyTorch profiler, one for each rank, or one that `--trace` wrote. `step` as in
+/// records::kineto_timeline. Throws InputError.
+[[nodiscard]] MeasuredStep read_traces(std::vector<records::NamedText> const& files, std::optional<std::int64_t> step);
+
+/// How long the steps took, where the time of the one that was taken goes, and its communications by kind.
+[[nodiscard]] std::string measured_step_text(MeasuredStep const& measured, reports::TextStyle const& style);
+
+}  // namespace twinstep::app
