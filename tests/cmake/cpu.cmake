@@ -14,5 +14,14 @@ if(TARGET validate_cpu)
 endif()
 
 if(TARGET validate_gloo)
+  twinstep_test(unit_gloo
+    SOURCES unit/gloo_collectives_test.cpp unit/gloo_failures_test.cpp support/shared_numbers.cpp cli/run_twinstep.cpp
+    DEPENDS tests_conformance validate_gloo)
+  target_compile_definitions(unit_gloo PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>"
+                                               TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
   twinstep_test(conformance_gloo SOURCES conformance/gloo_conformance_test.cpp DEPENDS tests_conformance validate_gloo)
+else()
+  add_test(NAME conformance_gloo
+           COMMAND ${CMAKE_COMMAND} -E echo "SKIPPED: built without Gloo; scripts/install_dependencies.sh installs it")
+  set_tests_properties(conformance_gloo PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED:")
 endif()

@@ -56,6 +56,16 @@ class GlooJob::Implementation {
   [[nodiscard]] GlooFacts const& facts() const { return facts_; }
 
   timeline::Timeline run(program::StepProgram const& program, Environment& environment) {
+    try {
+      return run_step(program, environment);
+    } catch (...) {
+      fail();
+      throw;
+    }
+  }
+
+ private:
+  timeline::Timeline run_step(program::StepProgram const& program, Environment& environment) {
     require_runnable(program);
     connections_.prepare(program);
     auto threads = std::vector<std::size_t>(peers_.count());
@@ -72,7 +82,6 @@ class GlooJob::Implementation {
     return gather(program, ranks.front().take_record(), transport.wire());
   }
 
- private:
   void require_runnable(program::StepProgram const& program) const {
     if (program.mesh.world_size() != facts_.ranks)
       throw InputError{fmt::format("the program is for {} ranks, but {} processes run it; start {}",

@@ -21,14 +21,24 @@ class GroupStore final : public gloo::rendezvous::Store {
  public:
   using Name = std::function<std::string(std::size_t place)>;
 
-  GroupStore(WordStore& words, std::string group, std::chrono::milliseconds patience, Name name)
-      : words_{words}, group_{std::move(group)}, patience_{patience}, name_{std::move(name)} {}
+  GroupStore(WordStore& words, std::string group, std::chrono::milliseconds patience, Name name,
+             std::function<void()> look_round)
+      : words_{words},
+        group_{std::move(group)},
+        patience_{patience},
+        name_{std::move(name)},
+        look_round_{std::move(look_round)} {}
 
   void set(std::string const& key, std::vector<char> const& word) override {
     words_.leave(group_ + key, {word.begin(), word.end()});
   }
   std::vector<char> get(std::string const& key) override {
-    if (auto const word = words_.look_up(group_ + key, patience_)) return {word->begin(), word->end()};
+    constexpr auto kLooksRoundEvery = std::chrono::milliseconds{100};
+    auto const give_up = std::chrono::steady_clock::now() + patience_;
+    while (std::chrono::steady_clock::now() < give_up) {
+      if (auto const word = words_.look_up(group_ + key, kLooksRoundEvery)) return {word->begin(), word->end()};
+      look_round_();
+    }
     auto place = std::size_t{0};
     std::from_chars(key.data(), key.data() + key.size(), place);
     throw InputError{
@@ -44,6 +54,7 @@ class GroupStore final : public gloo::rendezvous::Store {
   std::string group_;
   std::chrono::milliseconds patience_;
   Name name_;
+  std::function<void()> look_round_;
 };
 
 }  // namespace twinstep::cpu

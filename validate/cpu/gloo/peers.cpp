@@ -45,6 +45,7 @@ Peers::Peers(launch::Launch const& launch, GlooOptions const& options)
   device_ = gloo::transport::tcp::CreateDevice(hosts_[self_.index()].address.c_str());
   auto everybody = others();
   everybody.insert(everybody.begin() + static_cast<std::ptrdiff_t>(self_.index()), self_);
+  alive_ = connect(everybody, "alive");
   control_ = connect(everybody, "control");
 }
 
@@ -76,7 +77,10 @@ std::string Peers::name(RankId rank) const {
 std::shared_ptr<gloo::Context> Peers::connect(std::span<RankId const> ranks, std::string const& key) {
   auto place = std::size_t{0};
   while (ranks[place] != self_) ++place;
-  auto store = GroupStore{*words_, key + ".", options_.to_come, [&](std::size_t at) { return name(ranks[at]); }};
+  auto store = GroupStore{*words_, key + ".", options_.to_come, [&](std::size_t at) { return name(ranks[at]); },
+                          [&] {
+                            if (alive_ && !gone().empty()) explain(fmt::format("rank {} connects", self_.index()));
+                          }};
   auto context = std::make_shared<gloo::rendezvous::Context>(static_cast<int>(place), static_cast<int>(ranks.size()));
   constexpr auto kGlooWaitsTimes = 5;  // its time-out, while a pair connects
   context->setTimeout(options_.to_come / kGlooWaitsTimes);
@@ -133,11 +137,12 @@ std::vector<RankId> Peers::others() const {
 }
 
 /// A connection that has failed refuses to send.
-std::vector<RankId> Peers::lost() const {
+std::vector<RankId> Peers::gone() const {
   auto out = std::vector<RankId>{};
+  if (!alive_) return out;
   auto byte = char{};
-  auto const buffer = control_->createUnboundBuffer(&byte, sizeof byte);
-  constexpr std::uint64_t kNobodyReceives = 3;
+  auto const buffer = alive_->createUnboundBuffer(&byte, sizeof byte);
+  constexpr std::uint64_t kNobodyReceives = 0;
   for (auto const rank : others()) {
     try {
       buffer->send(static_cast<int>(rank.index()), kNobodyReceives);
@@ -148,29 +153,28 @@ std::vector<RankId> Peers::lost() const {
   return out;
 }
 
-/// What one of the others has said, or whose connection is closed; "" if neither.
+/// What one of the others has said, or who has gone without a word; "" if neither.
 std::string Peers::reason_of_others() {
-  constexpr auto kLooks = 5;          // until a process that is gone without a word counts as dead
-  constexpr auto kPatientLooks = 50;  // while one is finding out who is silent
+  constexpr auto kLooks = 10;         // until a process that has gone without a word counts as dead
+  constexpr auto kPatientLooks = 50;  // or had begun to find out itself
   constexpr auto kPause = milliseconds{20};
-  auto gone = std::vector<RankId>{};
+  auto all_gone = std::vector<RankId>{};
   auto looks = kLooks;
   for (auto look = 0; look < looks; ++look) {
-    for (auto const rank : others()) {
+    for (auto const rank : others())
       if (auto const why = words_->look_up(key(kFailed, rank))) return *why;
+    all_gone = gone();
+    for (auto const rank : all_gone)
       if (words_->look_up(key(kWaits, rank))) looks = kPatientLooks;
-    }
-    if (control_) gone = lost();
     std::this_thread::sleep_for(kPause);
   }
   auto names = std::vector<std::string>{};
-  for (auto const rank : gone) names.push_back(name(rank));
+  for (auto const rank : all_gone) names.push_back(name(rank));
   return names.empty() ? "" : fmt::format("{} died: its connection is closed", fmt::join(names, " and "));
 }
 
-/// Those that wait too say so at about the same time; who does not is the one that they wait for.
+/// Those that wait too have said so at about the same time; who has not is the one that they wait for.
 std::string Peers::who_is_silent(std::string const& waiting) {
-  words_->leave(key(kWaits, self_), waiting);
   auto silent = std::vector<std::string>{};
   auto all = std::vector<std::string>{waiting};
   auto const give_up = std::chrono::steady_clock::now() + std::chrono::seconds{1};
@@ -188,6 +192,7 @@ std::string Peers::who_is_silent(std::string const& waiting) {
 }
 
 void Peers::explain(std::string const& waiting) {
+  say(key(kWaits, self_), waiting);
   auto reason = reason_of_others();
   if (reason.empty()) reason = who_is_silent(waiting);
   announce(reason);
@@ -195,11 +200,18 @@ void Peers::explain(std::string const& waiting) {
 }
 
 void Peers::announce(std::string const& why) {
-  auto const lock = std::scoped_lock{mutex_};
-  if (!words_ || std::exchange(is_announced_, true)) return;
+  {
+    auto const lock = std::scoped_lock{mutex_};
+    if (std::exchange(is_announced_, true)) return;
+  }
+  say(key(kFailed, self_), why);
+}
+
+/// Leaves a word, unless the store has gone with who held it.
+void Peers::say(std::string const& key, std::string const& word) {
   try {
-    words_->leave(key(kFailed, self_), why);
-  } catch (std::exception const&) {  // nobody is left to hear it
+    if (words_) words_->leave(key, word);
+  } catch (InputError const&) {
   }
 }
 

@@ -56,7 +56,8 @@ class Peers {
 
  private:
   [[nodiscard]] std::vector<RankId> others() const;
-  [[nodiscard]] std::vector<RankId> lost() const;
+  [[nodiscard]] std::vector<RankId> gone() const;
+  void say(std::string const& key, std::string const& word);
   [[nodiscard]] std::string reason_of_others();
   [[nodiscard]] std::string who_is_silent(std::string const& waiting);
   [[noreturn]] void give_up(std::string const& waiting, std::string const& reason);
@@ -67,7 +68,8 @@ class Peers {
   std::unique_ptr<WordStore> words_;
   std::vector<Host> hosts_;  // by rank
   std::shared_ptr<gloo::transport::Device> device_;
-  std::shared_ptr<gloo::Context> control_;  // null for a single process
+  std::shared_ptr<gloo::Context> alive_;    // closed where a process has gone; carries nothing. Null for one process
+  std::shared_ptr<gloo::Context> control_;  // what processes say to each other apart from all groups
 
   std::mutex mutex_;
   bool is_announced_ = false;
