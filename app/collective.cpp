@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include <fmt/core.h>
@@ -105,11 +106,12 @@ class Bench {
     auto const question = question_of(size);
     auto const choice = chooser_.choose(question);
     auto run = engine::run_collective(chooser_.request(question, choice), layout_, sweep_.fidelity);
+    auto const swept = collectives::Sweep{sweep_.kind, sweep_.ranks, layout_.nodes()};
     auto const how = collectives::BenchmarkRun{sweep_.launcher, sweep_.ranks, layout_.most_ranks_per_node()};
     auto const time = collectives::benchmark_time(collectives::host_time(sweep_.kind, how, cluster_.library), run.time);
     return {size,           choice,
             time,           program::collective_rates(sweep_.kind, sweep_.ranks, size, time),
-            std::move(run), collectives::interval_of(time, size, cluster_.library)};
+            std::move(run), collectives::interval_of(time, swept, size, cluster_.library)};
   } catch (BeyondRange const& error) {
     throw InputError{fmt::format("{} of {}: {}", name_of(sweep_.kind), reports::traffic_text(size), error.what())};
   }
@@ -201,12 +203,12 @@ std::string explanation(Bench const& bench, std::vector<Answer> const& answers) 
 std::string heading(Bench const& bench) {
   auto const& cluster = bench.cluster();
   auto const& library = cluster.library;
-  auto const decides = library.choice == hardware::Choice::kTuner ? "its tuner decides" : "the cheapest is taken";
-  return fmt::format("# {}, {} ranks on {} × {} ({}), {} fidelity\n# library {}{}: {}\n# {}\n",
-                     name_of(bench.sweep().kind), bench.sweep().ranks,
-                     divide_up(bench.sweep().ranks, cluster.node.gpus), cluster.node.name, cluster.name,
-                     name_of(bench.sweep().fidelity), library.name,
-                     library.version.empty() ? "" : " " + library.version, decides, cluster.calibration);
+  constexpr auto kDecides = std::array{"its tuner decides", "the cheapest is taken", "it has one way"};  // by Choice
+  return fmt::format(
+      "# {}, {} ranks on {} × {} ({}), {} fidelity\n# library {}{}: {}\n# {}\n", name_of(bench.sweep().kind),
+      bench.sweep().ranks, divide_up(bench.sweep().ranks, cluster.node.gpus), cluster.node.name, cluster.name,
+      name_of(bench.sweep().fidelity), library.name, library.version.empty() ? "" : " " + library.version,
+      kDecides[static_cast<std::size_t>(library.choice)], cluster.calibration);
 }
 
 std::string text_of(Bench const& bench, std::vector<Answer> const& answers, bool explains) {

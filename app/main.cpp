@@ -73,6 +73,7 @@ int run(int argc, char** argv) {
   add_profiles(program, exit_code);
   add_collective(program, exit_code);
   add_validate(program, exit_code);
+  add_calibrate(program, exit_code);
   add_import(program, exit_code);
   add_measure(program, exit_code);
   program.footer(kAsk);  // after the subcommands, which would inherit it

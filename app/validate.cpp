@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <thread>
 
@@ -8,185 +7,120 @@
 #include "app/commands.hpp"
 #include "app/findings.hpp"
 #include "app/machine.hpp"
-#include "app/measured_records.hpp"
 #include "app/output.hpp"
-#include "reports/quantity_text.hpp"
+#include "app/study.hpp"
 #include "reports/render/accuracy_text.hpp"
-#include "sim/base/input_error.hpp"
 #include "validate/fit/leave_one_out.hpp"
-#include "validate/records/collective_record.hpp"
-#include "validate/score/accuracy.hpp"
-#include "validate/score/record_machine.hpp"
+#include "validate/fit/left_out_intervals.hpp"
 
 namespace twinstep::app {
 namespace {
 
 using validate::CollectiveCase;
 using validate::CollectiveRecord;
-using validate::Predictions;
 
-/// A record that cannot be predicted, and why.
-struct Skipped {
-  CollectiveRecord record;
-  std::string reason;
+std::vector<bool> scored_records(Study const& study) {
+  auto scored = std::vector<bool>{};
+  for (auto const& one : study.cases) scored.push_back(one.is_scored());
+  return scored;
+}
+
+/// What was fitted with each system left out.
+struct LeftOutFits {
+  std::vector<validate::LeftOut> constants;
+  hardware::ErrorBands errors;
 };
 
-/// All records on their machines, and those that have none.
-struct Study {
-  std::vector<CollectiveRecord> records;  ///< that `cases` refer to
-  std::vector<CollectiveCase> cases;
-  std::vector<Skipped> skipped;
-};
-
-CollectiveCase make_case(CollectiveRecord const& record, std::optional<hardware::Cluster> const& named) {
-  return {record, named ? validate::machine_of(record, *named) : validate::machine_of(record)};
-}
-
-Study study_of(ValidateOptions const& options, std::optional<hardware::Cluster> const& named) {
-  auto study = Study{};
-  for (auto const& file : options.files) {
-    for (auto& record : read_measured_records(file, named)) {
-      try {
-        static_cast<void>(make_case(record, named));
-        study.records.push_back(std::move(record));
-      } catch (InputError const& error) {
-        study.skipped.push_back({std::move(record), error.what()});
-      }
-    }
-  }
-  for (auto const& record : study.records) study.cases.push_back(make_case(record, named));
-  return study;
-}
-
-Predictions predict(CollectiveCase const& one) {
-  auto predicted = Predictions{};
-  for (auto const& point : one.record().points) predicted.emplace_back(one.predict(point.size).time);
-  return predicted;
-}
-
-/// The records whose errors are summed up: healthy ones of NCCL on GPUs with tensor cores. The others are reported.
-bool is_scored(CollectiveCase const& one) {
-  return one.record().is_healthy() && one.record().library == "nccl" &&
-         one.cluster().node.gpu.compute_capability.value >= 70;
-}
-
-/// Whether the constants of the profiles were fitted to this record, or to its like from the same system.
-bool has_seen(CollectiveCase const& one) {
-  auto const& systems = one.cluster().library.fitted_on;
-  return one.is_fitted() && std::ranges::find(systems, one.record().system) != systems.end();
-}
-
-/// A way of predicting all records.
-struct Predictor {
-  std::string name;
-  std::vector<Predictions> predictions;
-};
-
-reports::PredictorAccuracy accuracy_of(Predictor const& predictor, Study const& study) {
-  auto errors = std::vector<validate::SystemErrors>{};
-  for (std::size_t i = 0; i < study.cases.size(); ++i)
-    if (is_scored(study.cases[i]))
-      errors.push_back({study.records[i].system, validate::errors_of(study.records[i], predictor.predictions[i])});
-  auto result = reports::PredictorAccuracy{predictor.name, {}};
-  for (std::size_t c = 0; c < validate::kSizeClasses; ++c) {
-    auto const summary = validate::summarize(errors, static_cast<validate::SizeClass>(c));
-    result.by_size.push_back({summary.median, summary.mean});
-  }
-  return result;
+std::vector<Predictor> leave_out(Study const& study, std::optional<hardware::Cluster> const& named, LeftOutFits& fits) {
+  auto const jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  auto left_out = validate::predict_left_out(study.records, case_maker(named), jobs, &fits.constants);
+  auto const scored = scored_records(study);
+  fits.errors = validate::quantile_bands(validate::left_out_points(study.records, left_out.predicted, scored), "");
+  auto intervals = validate::left_out_intervals(study.records, left_out.predicted, scored);
+  return {{"twinstep, left out", std::move(left_out.predicted), std::move(intervals)},
+          {"… and 2 numbers fitted", std::move(left_out.calibrated), {}},
+          {"… from 5 points each", std::move(left_out.by_five), {}}};
 }
 
 std::vector<Predictor> all_predictors(Study const& study, ValidateOptions const& options,
-                                      std::optional<hardware::Cluster> const& named,
-                                      std::vector<validate::LeftOut>& left_out) {
+                                      std::optional<hardware::Cluster> const& named, LeftOutFits& fits) {
   auto predictors = std::vector<Predictor>{};
-  if (options.leaves_out || options.shows_constants) {
-    auto const jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    auto const make = [&](CollectiveRecord const& record) { return make_case(record, named); };
-    auto left_out_predictions = validate::predict_left_out(study.records, make, jobs, &left_out);
-    predictors.push_back({"twinstep, left out", std::move(left_out_predictions.predicted)});
-    predictors.push_back({"… and 2 numbers fitted", std::move(left_out_predictions.calibrated)});
-  }
-  auto shipped = Predictor{"twinstep, as shipped", {}};
-  auto tuner = Predictor{"NCCL's tuner formula", {}};
-  auto nearest = Predictor{"nearest measured system", {}};
-  auto line = Predictor{"line fitted to itself", {}};
+  if (options.leaves_out || options.shows_constants) predictors = leave_out(study, named, fits);
+  auto tuner = Predictor{"NCCL's tuner formula", {}, {}};
+  auto nearest = Predictor{"nearest measured system", {}, {}};
+  auto line = Predictor{"line fitted to itself", {}, {}};
   for (auto const& one : study.cases) {
-    shipped.predictions.push_back(predict(one));
     tuner.predictions.push_back(validate::predict_by_tuner(one));
     nearest.predictions.push_back(validate::copy_nearest(one, study.cases));
     line.predictions.push_back(validate::fit_own_line(one.record()));
   }
-  for (auto* const each : {&shipped, &tuner, &nearest, &line}) predictors.push_back(std::move(*each));
+  auto const is_calibrated = named && !named->library.calibrations.empty();
+  predictors.push_back(predict_as_is(is_calibrated ? "twinstep, calibrated" : "twinstep, as shipped", study));
+  for (auto* const each : {&tuner, &nearest, &line}) predictors.push_back(std::move(*each));
   return predictors;
 }
 
-void add_points(reports::Accuracy& accuracy, CollectiveRecord const& record, Predictions const& predicted,
-                bool fitted) {
+/// Whether the profile has seen a point: its like from the same system, and of a calibrated cluster this very sweep.
+bool was_fitted(CollectiveCase const& one, Bytes size) {
+  auto const& library = one.cluster().library;
+  auto const sweep = one.sweep();
+  return one.was_seen() &&
+         (library.calibrations.empty() || !sweep || collectives::calibration_at(library, *sweep, size) != nullptr);
+}
+
+std::string note_of(CollectiveCase const& one, validate::MeasuredPoint const& point) {
+  if (point.is_outlier) return "an outlier by the record's own word: not counted";
+  auto const& library = one.cluster().library;
+  auto const sweep = one.sweep();
+  if (library.calibrations.empty() || !sweep) return {};
+  return collectives::calibration_at(library, *sweep, point.size) == nullptr
+             ? "extrapolated: beyond the sweeps, ranks or sizes that the cluster was calibrated on"
+             : "";
+}
+
+void add_points(reports::Accuracy& accuracy, CollectiveCase const& one, Predictor const& predictor, std::size_t place,
+                bool leaves_out) {
+  auto const& record = one.record();
   for (std::size_t i = 0; i < record.points.size(); ++i) {
     auto const& point = record.points[i];
     auto row = reports::AccuracyRecord{};
     row.id = record.id;
     row.family = record.system;
     row.size_bytes = point.size.count();
-    if (predicted[i]) row.predicted = predicted[i]->count() * 1e6;
+    if (auto const& time = predictor.predictions[place][i]) row.predicted = time->count() * 1e6;
     row.measured = point.time.count() * 1e6;
     row.unit = "us";
-    row.fitted = fitted;
-    if (point.is_outlier) row.note = "an outlier by the record's own word: not counted";
+    row.fitted = !leaves_out && was_fitted(one, point.size);
+    if (auto const& interval = predictor.intervals[place][i]) {
+      row.low = interval->low.count() * 1e6;
+      row.high = interval->high.count() * 1e6;
+    }
+    row.note = note_of(one, point);
     accuracy.records.push_back(std::move(row));
   }
 }
 
-std::optional<double> mean(std::vector<double> const& values) {
-  if (values.empty()) return std::nullopt;
-  auto sum = 0.0;
-  for (auto const value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
-
-/// What one system's records add up to.
-struct Family {
-  reports::AccuracyFamily figures;
-  std::vector<double> errors;
-  std::vector<double> baseline;
-  std::vector<double> predicted;
-  std::vector<double> measured;
-};
-
 std::vector<reports::AccuracyFamily> families_of(Study const& study, Predictor const& ours, Predictor const& baseline) {
-  auto families = std::map<std::string, Family>{};
-  for (std::size_t i = 0; i < study.records.size(); ++i) {
-    auto const& record = study.records[i];
-    auto& family = families[record.system];
-    ++family.figures.count;
-    auto const errors = validate::errors_of(record, ours.predictions[i]);
-    if (errors.mean[0]) family.errors.push_back(*errors.mean[0]);
-    if (errors.worst) family.figures.worst = std::max(family.figures.worst.value_or(0), *errors.worst);
-    if (auto const other = validate::errors_of(record, baseline.predictions[i]).mean[0])
-      family.baseline.push_back(*other);
-    for (std::size_t p = 0; p < record.points.size(); ++p) {
-      if (!ours.predictions[i][p] || record.points[p].is_outlier) continue;
-      family.predicted.push_back(ours.predictions[i][p]->count());
-      family.measured.push_back(record.points[p].time.count());
-    }
+  auto families = std::map<std::string, reports::AccuracyFamily>{};
+  for (auto const& score : validate::scores_of(study.records, ours.predictions, baseline.predictions))
+    families[score.system] = {score.system,           score.records,      0, score.mape, score.worst,
+                              score.rank_correlation, score.baseline_mape};
+  for (auto const& each : study.skipped) {
+    auto& family = families[each.record.system];
+    family.family = each.record.system;
+    ++family.skipped;
   }
-  for (auto const& each : study.skipped) ++families[each.record.system].figures.skipped;
   auto result = std::vector<reports::AccuracyFamily>{};
-  for (auto& [name, family] : families) {
-    family.figures.family = name;
-    family.figures.mape = mean(family.errors);
-    family.figures.baseline_mape = mean(family.baseline);
-    family.figures.rank_correlation = validate::rank_correlation(family.predicted, family.measured);
-    result.push_back(std::move(family.figures));
-  }
+  for (auto& [name, family] : families) result.push_back(std::move(family));
   return result;
 }
 
-std::string constants_text(std::vector<validate::LeftOut> const& left_out) {
+/// What the fits found, and the intervals that their errors give.
+std::string constants_text(LeftOutFits const& fits) {
   auto all = std::map<std::pair<std::string, std::string>, std::vector<double>>{};
-  for (auto const& fit : left_out)
+  for (auto const& fit : fits.constants)
     for (auto const& each : fit.fitted)
-      all[{each.is_mean ? "mean of " + each.owner : each.owner, std::string{each.constant->name}}].push_back(
+      all[{each.is_mean ? "mean of " + each.owner : each.owner, std::string{each.constant->path}}].push_back(
           each.value);
   auto table = reports::Table{
       {{"profile", reports::Align::kLeft}, {"constant", reports::Align::kLeft}, {"median"}, {"least"}, {"most"}}};
@@ -195,26 +129,50 @@ std::string constants_text(std::vector<validate::LeftOut> const& left_out) {
     table.add_row({key.first, key.second, fmt::format("{:.4g}", values[values.size() / 2]),
                    fmt::format("{:.4g}", values.front()), fmt::format("{:.4g}", values.back())});
   }
-  return table.render(standard_output_style());
+  auto bands = reports::Table{{{"measured over predicted", reports::Align::kLeft}, {"5 % below"}, {"95 % below"}}};
+  for (std::size_t i = 0; i < fits.errors.size(); ++i)
+    bands.add_row({std::string{all_names<hardware::SizeRange>()[i]}, fmt::format("{:.2f}", fits.errors[i].low.value),
+                   fmt::format("{:.2f}", fits.errors[i].high.value)});
+  return table.render(standard_output_style()) + "\n" + bands.render(standard_output_style());
 }
 
-reports::Accuracy accuracy_of(Study const& study, std::vector<Predictor> const& predictors, bool leaves_out) {
+/// What the predictions rest on.
+std::string basis_text(Study const& study, bool leaves_out, std::optional<hardware::Cluster> const& named) {
+  if (leaves_out) return "Each system is predicted by constants fitted without it.";
+  if (!named || named->library.calibrations.empty())
+    return "Predicted by the constants of the profiles, which were fitted to the public sweeps in tests/accuracy: see "
+           "--leave-one-out.";
+  auto points = std::int64_t{0};
+  auto fitted = std::int64_t{0};
+  auto beyond = std::int64_t{0};
+  for (auto const& one : study.cases)
+    for (auto const& point : one.record().points) {
+      ++points;
+      if (was_fitted(one, point.size)) ++fitted;
+      if (note_of(one, point).starts_with("extrapolated")) ++beyond;
+    }
+  return fmt::format(
+      "{} is {}. Of {} points {} took part in that, {} are only predicted; {} lie beyond what was calibrated.",
+      named->name, named->calibration, points, fitted, points - fitted, beyond);
+}
+
+reports::Accuracy report_on(Study const& study, std::vector<Predictor> const& predictors,
+                            ValidateOptions const& options, std::optional<hardware::Cluster> const& named) {
   auto accuracy = reports::Accuracy{};
-  auto const scored = std::ranges::count_if(study.cases, is_scored);
+  auto const scored = scored_records(study);
   auto const all = study.records.size() + study.skipped.size();
   accuracy.what = fmt::format(
-      "{} record{}, {} of them scored (healthy, NCCL, compute capability 7.0 and later), {} "
-      "skipped. {} Systems count once.",
-      all, all == 1 ? "" : "s", scored, study.skipped.size(),
-      leaves_out ? "Each system is predicted by constants fitted without it."
-                 : "Predicted by the constants of the profiles, which were fitted to the public "
-                   "sweeps in tests/accuracy: see --leave-one-out.");
-  for (std::size_t c = 0; c < validate::kSizeClasses; ++c)
-    accuracy.sizes.emplace_back(name_of(static_cast<validate::SizeClass>(c)));
-  for (auto const& predictor : predictors) accuracy.predictors.push_back(accuracy_of(predictor, study));
+      "{} record{}, {} of them scored (healthy, NCCL, compute capability 7.0 and later), {} skipped. {} Systems count "
+      "once.",
+      all, all == 1 ? "" : "s", std::ranges::count(scored, true), study.skipped.size(),
+      basis_text(study, options.leaves_out, named));
+  accuracy.sizes = names_of_sizes();
+  for (auto const& predictor : predictors) accuracy.predictors.push_back(accuracy_of(predictor, study, scored));
+  if (options.cross_validates)
+    for (auto& each : cross_validate(study, named)) accuracy.predictors.push_back(std::move(each));
   accuracy.families = families_of(study, predictors.front(), predictors.back());
-  for (std::size_t i = 0; i < study.records.size(); ++i)
-    add_points(accuracy, study.records[i], predictors.front().predictions[i], !leaves_out && has_seen(study.cases[i]));
+  for (std::size_t i = 0; i < study.cases.size(); ++i)
+    add_points(accuracy, study.cases[i], predictors.front(), i, options.leaves_out);
   for (auto const& each : study.skipped)
     accuracy.records.push_back({each.record.id, each.record.system, {}, {}, {}, "us", false, {}, {}, each.reason});
   if (study.records.empty())  // nothing else would tell why
@@ -226,14 +184,14 @@ reports::Accuracy accuracy_of(Study const& study, std::vector<Predictor> const& 
 
 int validate_collectives(ValidateOptions const& options) {
   auto const named = options.cluster ? std::optional{read_machine(*options.cluster, {})} : std::nullopt;
-  auto const study = study_of(options, named);
-  auto left_out = std::vector<validate::LeftOut>{};
-  auto const predictors = all_predictors(study, options, named, left_out);
+  auto const study = study_of(options.files, named);
+  auto fits = LeftOutFits{};
+  auto const predictors = all_predictors(study, options, named, fits);
   if (options.shows_constants) {
-    print(constants_text(left_out));
+    print(constants_text(fits));
     return kDone;
   }
-  auto accuracy = accuracy_of(study, predictors, options.leaves_out);
+  auto accuracy = report_on(study, predictors, options, named);
   add_findings(accuracy, study.cases);
   print(options.as_json ? reports::accuracy_json(accuracy) : reports::accuracy_text(accuracy, standard_output_style()));
   auto const error = accuracy.predictors.front().by_size.front().mean;

@@ -23,15 +23,17 @@ hardware::Link read_link(NumberReader const& numbers, Node const& node) {
 }
 
 hardware::Transport read_transport(NumberReader const& numbers, Node const& node) {
-  node.allow_only(
-      {"name", "description", "is_rdma", "has_gpu_direct", "efficiency", "lone_gpu_efficiency", "step_latency"});
+  node.allow_only({"name", "description", "is_rdma", "has_gpu_direct", "efficiency", "lone_gpu_efficiency",
+                   "step_latency", "is_token_bucket"});
+  auto const bucket = node.find("is_token_bucket");
   return {.name = text(node, "name"),
           .description = optional_text(node, "description"),
           .is_rdma = node.at("is_rdma").boolean(),
           .has_gpu_direct = node.at("has_gpu_direct").boolean(),
           .efficiency = numbers.sourced(node, "efficiency", fraction),
           .lone_gpu_efficiency = numbers.sourced(node, "lone_gpu_efficiency", fraction),
-          .step_latency = numbers.sourced(node, "step_latency", duration)};
+          .step_latency = numbers.sourced(node, "step_latency", duration),
+          .is_token_bucket = bucket && bucket->boolean()};
 }
 
 namespace {
@@ -62,6 +64,64 @@ void read_each(Node const& node, Read read, Out& out) {
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = read(node.at(names[i]));
 }
 
+hardware::ErrorBands read_bands(NumberReader const& numbers, Node const& node) {
+  auto bands = hardware::ErrorBands{};
+  read_each<hardware::SizeRange>(
+      node, [&](Node const& each) { return read_band(numbers, each); }, bands);
+  return bands;
+}
+
+hardware::SizeCorrection read_correction(Node const& node) {
+  node.allow_only({"algorithm", "protocol", "sizes", "factors"});
+  auto correction = hardware::SizeCorrection{
+      node.at("algorithm").word<hardware::Algorithm>(), node.at("protocol").word<hardware::Protocol>(), {}, {}};
+  for (auto const& each : node.at("sizes").elements()) {
+    correction.sizes.push_back(size(each));
+    if (correction.sizes.size() > 1 && correction.sizes.back() <= correction.sizes[correction.sizes.size() - 2])
+      each.fail("found a size that is not above the one before it, expected rising sizes", "sort them");
+  }
+  for (auto const& each : node.at("factors").elements()) correction.factors.push_back(positive_number(each));
+  if (correction.sizes.empty() || correction.sizes.size() != correction.factors.size())
+    node.at("factors").fail(fmt::format("found {} factors for {} sizes, expected one for each size, of which there is "
+                                        "one at least",
+                                        correction.factors.size(), correction.sizes.size()),
+                            "calibrate again");
+  return correction;
+}
+
+hardware::CollectiveCalibration read_calibration(NumberReader const& numbers, Node const& node) {
+  node.allow_only({"collective", "ranks", "nodes", "smallest", "largest", "basis", "source", "corrections", "errors"});
+  auto calibration = hardware::CollectiveCalibration{.collective = text(node, "collective"),
+                                                     .ranks = count(node.at("ranks")),
+                                                     .nodes = count(node.at("nodes")),
+                                                     .smallest = size(node.at("smallest")),
+                                                     .largest = size(node.at("largest")),
+                                                     .corrections = {},
+                                                     .errors = read_bands(numbers, node.at("errors")),
+                                                     .source = text(node, "source")};
+  for (auto const& each : node.at("corrections").elements()) calibration.corrections.push_back(read_correction(each));
+  return calibration;
+}
+
+/// What a library without a choice does; empty for the others.
+std::map<std::string, hardware::FixedAlgorithm> read_algorithms(NumberReader const& numbers, Node const& library) {
+  auto const found = library.find("algorithms");
+  auto const is_fixed = library.at("choice").word<hardware::Choice>() == hardware::Choice::kFixed;
+  if (is_fixed && !found)
+    library.fail("found the choice \"fixed\" without \"algorithms\", expected one for each collective",
+                 R"(write {"all_reduce": {"algorithm": "ring", …}, …}, or choose "fastest")");
+  if (found && !is_fixed)
+    found->fail(R"(found algorithms, which only the choice "fixed" takes)", "remove them, or change the choice");
+  auto algorithms = std::map<std::string, hardware::FixedAlgorithm>{};
+  if (!found) return algorithms;
+  for (auto const& [collective, each] : found->members()) {
+    each.allow_only({"algorithm", "messages_per_step"});
+    algorithms[std::string{collective}] = {each.at("algorithm").word<hardware::Algorithm>(),
+                                           numbers.sourced(each, "messages_per_step", count)};
+  }
+  return algorithms;
+}
+
 /// The value of an environment variable; a bare number, as --set reads it, is its digits.
 std::string variable_text(Node const& value) {
   return value.is(Node::Type::kNumber) ? std::to_string(value.integer()) : std::string{value.string()};
@@ -77,9 +137,10 @@ hardware::Tuning read_named_tuning(Node const& name, std::string const& version)
 }  // namespace
 
 hardware::Library read_library(NumberReader const& numbers, Node const& node) {
-  node.allow_only({"name", "description", "version", "environment", "choice", "tuning", "protocols", "kernel_start",
-                   "tree_efficiency", "multicast_tree_efficiency", "multicast_chunk_overhead", "ll_limit_per_channel",
-                   "memory_bytes_per_wire_byte", "buffers", "fitted_on", "errors", "launchers"});
+  node.allow_only({"name", "description", "version", "environment", "choice", "algorithms", "tuning", "protocols",
+                   "kernel_start", "tree_efficiency", "multicast_tree_efficiency", "multicast_chunk_overhead",
+                   "ll_limit_per_channel", "memory_bytes_per_wire_byte", "buffers", "fitted_on", "errors", "launchers",
+                   "calibrations"});
   if (auto const version = node.find("version"); version && version->is(Node::Type::kNumber))
     version->fail("found a number, expected a version in quotes: 2.30 is not 2.3", "write all of it, such as 2.30.0");
   auto library = hardware::Library{
@@ -87,6 +148,7 @@ hardware::Library read_library(NumberReader const& numbers, Node const& node) {
       .description = optional_text(node, "description"),
       .version = optional_text(node, "version"),
       .choice = node.at("choice").word<hardware::Choice>(),
+      .algorithms = read_algorithms(numbers, node),
       .kernel_start = numbers.sourced(node, "kernel_start", duration),
       .tree_efficiency = numbers.sourced(node, "tree_efficiency", fraction),
       .multicast_tree_efficiency = numbers.sourced(node, "multicast_tree_efficiency", fraction),
@@ -102,10 +164,11 @@ hardware::Library read_library(NumberReader const& numbers, Node const& node) {
     for (auto const& system : systems->elements()) library.fitted_on.emplace_back(system.string());
   read_each<hardware::Protocol>(
       node.at("protocols"), [&](Node const& each) { return read_protocol(numbers, each); }, library.protocols);
-  read_each<hardware::SizeRange>(
-      node.at("errors"), [&](Node const& each) { return read_band(numbers, each); }, library.errors);
+  library.errors = read_bands(numbers, node.at("errors"));
   read_each<hardware::Launcher>(
       node.at("launchers"), [&](Node const& each) { return read_launcher(numbers, each); }, library.launchers);
+  if (auto const calibrations = node.find("calibrations"))
+    for (auto const& each : calibrations->elements()) library.calibrations.push_back(read_calibration(numbers, each));
   return library;
 }
 

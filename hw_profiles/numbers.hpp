@@ -43,7 +43,7 @@ class NumberReader {
     auto result = hardware::Sourced<decltype(read(parent))>{};
     auto const node = parent.at(key);
     if (node.is(io::Node::Type::kObject)) {
-      node.allow_only({"value", "basis", "source"});
+      node.allow_only({"value", "basis", "source", "spread"});
       auto const value = node.at("value");
       result.value = read(value);
       if (is_change(node, value)) {

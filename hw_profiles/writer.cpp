@@ -105,6 +105,48 @@ void put(Writer& out, std::string_view key, hardware::Transport const& transport
   put(out, "efficiency", transport.efficiency);
   put(out, "lone_gpu_efficiency", transport.lone_gpu_efficiency);
   put(out, "step_latency", transport.step_latency);
+  put(out, "is_token_bucket", transport.is_token_bucket);
+  out.close('}');
+}
+
+void put(Writer& out, std::string_view key, hardware::ErrorBands const& bands) {
+  out.open(key, '{');
+  for (std::size_t i = 0; i < bands.size(); ++i) {
+    out.open(all_names<hardware::SizeRange>()[i], '{');
+    put(out, "low", bands[i].low);
+    put(out, "high", bands[i].high);
+    out.close('}');
+  }
+  out.close('}');
+}
+
+template <class Values>
+std::string list_text(Values const& values) {
+  auto text = std::string{};
+  for (auto const& value : values) text += fmt::format("{}{}", text.empty() ? "" : ", ", value_text(value));
+  return fmt::format("[{}]", text);
+}
+
+void put(Writer& out, hardware::CollectiveCalibration const& calibration) {
+  out.open("", '{');
+  put(out, "collective", calibration.collective);
+  out.member("ranks", value_text(calibration.ranks));
+  out.member("nodes", value_text(calibration.nodes));
+  out.member("smallest", value_text(calibration.smallest));
+  out.member("largest", value_text(calibration.largest));
+  put(out, "basis", name_of(hardware::Basis::kFitted));
+  put(out, "source", calibration.source);
+  out.open("corrections", '[');
+  for (auto const& each : calibration.corrections) {
+    out.open("", '{');
+    put(out, "algorithm", name_of(each.algorithm));
+    put(out, "protocol", name_of(each.protocol));
+    out.member("sizes", list_text(each.sizes));
+    out.member("factors", list_text(each.factors));
+    out.close('}');
+  }
+  out.close(']');
+  put(out, "errors", calibration.errors);
   out.close('}');
 }
 
@@ -117,6 +159,16 @@ void put(Writer& out, std::string_view key, hardware::Library const& library) {
   for (auto const& [name, value] : library.environment) put(out, name, value);
   out.close('}');
   put(out, "choice", name_of(library.choice));
+  if (!library.algorithms.empty()) {
+    out.open("algorithms", '{');
+    for (auto const& [collective, fixed] : library.algorithms) {
+      out.open(collective, '{');
+      put(out, "algorithm", name_of(fixed.algorithm));
+      put(out, "messages_per_step", fixed.messages_per_step);
+      out.close('}');
+    }
+    out.close('}');
+  }
   put(out, "tuning", std::string_view{library.tuning.from_version.empty() ? "none" : "nccl"});
   out.open("protocols", '{');
   for (std::size_t i = 0; i < library.protocols.size(); ++i) {
@@ -137,14 +189,7 @@ void put(Writer& out, std::string_view key, hardware::Library const& library) {
   out.open("fitted_on", '[');
   for (auto const& system : library.fitted_on) out.member("", json_string(system));
   out.close(']');
-  out.open("errors", '{');
-  for (std::size_t i = 0; i < library.errors.size(); ++i) {
-    out.open(all_names<hardware::SizeRange>()[i], '{');
-    put(out, "low", library.errors[i].low);
-    put(out, "high", library.errors[i].high);
-    out.close('}');
-  }
-  out.close('}');
+  put(out, "errors", library.errors);
   out.open("launchers", '{');
   for (std::size_t i = 0; i < library.launchers.size(); ++i) {
     out.open(all_names<hardware::Launcher>()[i], '{');
@@ -154,6 +199,11 @@ void put(Writer& out, std::string_view key, hardware::Library const& library) {
     out.close('}');
   }
   out.close('}');
+  if (!library.calibrations.empty()) {
+    out.open("calibrations", '[');
+    for (auto const& each : library.calibrations) put(out, each);
+    out.close(']');
+  }
   out.close('}');
 }
 
@@ -182,6 +232,26 @@ void put(Writer& out, std::string_view key, hardware::Gpu const& gpu) {
   out.close('}');
   put(out, "kernel_start", gpu.kernel_start);
   put(out, "context_memory", gpu.context_memory);
+  out.close('}');
+}
+
+void put(Writer& out, std::string_view key, hardware::Stack const& stack) {
+  out.open(key, '{');
+  put(out, "name", stack.name);
+  put(out, "description", stack.description);
+  put(out, "compute", stack.compute);
+  put(out, "elementwise", stack.elementwise);
+  put(out, "loss", stack.loss);
+  put(out, "optimizer", stack.optimizer);
+  put(out, "lateness", stack.lateness);
+  out.open("fitted_on", '[');
+  for (auto const& seen : stack.fitted_on) {
+    out.open("", '{');
+    put(out, "family", seen.family);
+    out.member("most_nodes", value_text(seen.most_nodes));
+    out.close('}');
+  }
+  out.close(']');
   out.close('}');
 }
 
@@ -244,6 +314,13 @@ std::string cluster_text(hardware::Cluster const& cluster) {
   put(out, "fabric", cluster.fabric);
   out.member("nodes", value_text(cluster.nodes));
   put(out, "library", cluster.library);
+  if (!cluster.stack.name.empty()) put(out, "stack", cluster.stack);
+  if (cluster.step_error) {
+    out.open("step_error", '{');
+    put(out, "low", cluster.step_error->low);
+    put(out, "high", cluster.step_error->high);
+    out.close('}');
+  }
   out.open("faults", '[');
   for (auto const& fault : cluster.faults) {
     out.open("", '{');
@@ -255,6 +332,14 @@ std::string cluster_text(hardware::Cluster const& cluster) {
   out.close(']');
   put(out, "calibration", cluster.calibration);
   out.close('}');
+  return std::move(out).text();
+}
+
+std::string calibrations_text(std::vector<hardware::CollectiveCalibration> const& calibrations) {
+  auto out = Writer{};
+  out.open("", '[');
+  for (auto const& each : calibrations) put(out, each);
+  out.close(']');
   return std::move(out).text();
 }
 

@@ -16,6 +16,14 @@ struct PredictorAccuracy {
     std::optional<double> mean;
   };
   std::vector<Figures> by_size;  ///< one for each column of Accuracy::sizes
+  std::int64_t systems = 0;      ///< that have a prediction at all
+  std::optional<double> worst;   ///< of their errors over all sizes
+  struct Intervals {
+    std::int64_t points = 0;
+    double inside = 0;  ///< a part of them
+    double median_half_width = 0;
+  };
+  std::optional<Intervals> intervals;  ///< where it says in what interval a measurement would lie nine times in ten
 };
 
 /// One measured point, or a record that could not be predicted.
@@ -47,7 +55,9 @@ struct AccuracyFamily {
 };
 
 struct Accuracy {
-  std::string what;                ///< "96 records of 38 systems, each predicted by constants fitted without it"
+  std::string what;              ///< "96 records of 38 systems, each predicted by constants fitted without it"
+  std::string group = "system";  ///< what a family is called
+  std::string baseline = "own line, %";
   std::vector<std::string> sizes;  ///< "all sizes", "<= 64 KiB", …
   std::vector<PredictorAccuracy> predictors;
   std::vector<AccuracyFamily> families;

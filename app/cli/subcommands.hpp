@@ -20,6 +20,7 @@ void add_profiles(CLI::App& program, int& exit_code);
 void add_import(CLI::App& program, int& exit_code);
 void add_measure(CLI::App& program, int& exit_code);
 void add_collective(CLI::App& program, int& exit_code);
+void add_calibrate(CLI::App& program, int& exit_code);
 void add_validate(CLI::App& program, int& exit_code);
 
 }  // namespace twinstep::app

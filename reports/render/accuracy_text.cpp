@@ -1,5 +1,7 @@
 #include "reports/render/accuracy_text.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "reports/json_writer.hpp"
@@ -12,27 +14,14 @@ std::string whole_percent(std::optional<double> share) {
   return share ? fmt::format("{:.1f}", *share * 100) : std::string{kNoValue};
 }
 
-std::string predictor_table(Accuracy const& accuracy, TextStyle const& style) {
-  auto columns = std::vector<Column>{{"median / mean error, %", Align::kLeft, true}};
-  for (auto const& size : accuracy.sizes) columns.push_back({size});
-  auto table = Table{columns};
-  for (auto const& predictor : accuracy.predictors) {
-    auto row = std::vector<Cell>{predictor.name};
-    for (auto const& figures : predictor.by_size)
-      row.emplace_back(fmt::format("{} / {}", whole_percent(figures.median), whole_percent(figures.mean)));
-    table.add_row(std::move(row));
-  }
-  return table.render(style);
-}
-
 std::string family_table(Accuracy const& accuracy, TextStyle const& style) {
-  auto table = Table{{{"system", Align::kLeft, true},
+  auto table = Table{{{accuracy.group, Align::kLeft, true},
                       {"records"},
                       {"skipped"},
                       {"error, %"},
                       {"worst, %"},
                       {"rank corr."},
-                      {"own line, %"}}};
+                      {accuracy.baseline}}};
   for (auto const& family : accuracy.families) {
     auto const correlation =
         family.rank_correlation ? fmt::format("{:.3f}", *family.rank_correlation) : std::string{kNoValue};
@@ -41,22 +30,6 @@ std::string family_table(Accuracy const& accuracy, TextStyle const& style) {
                    whole_percent(family.baseline_mape)});
   }
   return table.render(style);
-}
-
-void write_predictor(JsonWriter& out, Accuracy const& accuracy, PredictorAccuracy const& predictor) {
-  out.begin_object();
-  out.member("name", predictor.name);
-  out.key("errors");
-  out.begin_array();
-  for (std::size_t i = 0; i < predictor.by_size.size(); ++i) {
-    out.begin_object();
-    out.member("sizes", accuracy.sizes[i]);
-    out.member("median", predictor.by_size[i].median);
-    out.member("mean", predictor.by_size[i].mean);
-    out.end_object();
-  }
-  out.end_array();
-  out.end_object();
 }
 
 void write_record(JsonWriter& out, AccuracyRecord const& record) {
@@ -88,6 +61,53 @@ void write_family(JsonWriter& out, AccuracyFamily const& family) {
 }
 
 }  // namespace
+
+std::string predictor_table(Accuracy const& accuracy, TextStyle const& style) {
+  auto columns = std::vector<Column>{{"median / mean error, %", Align::kLeft, true}};
+  for (auto const& size : accuracy.sizes) columns.push_back({size});
+  auto const has_intervals =
+      std::ranges::any_of(accuracy.predictors, [](auto const& p) { return p.intervals.has_value(); });
+  if (has_intervals) columns.push_back({"in 90 % interval"});
+  auto table = Table{columns};
+  for (auto const& predictor : accuracy.predictors) {
+    auto row = std::vector<Cell>{predictor.name};
+    for (auto const& figures : predictor.by_size)
+      row.emplace_back(fmt::format("{} / {}", whole_percent(figures.median), whole_percent(figures.mean)));
+    if (has_intervals) {
+      auto const& its = predictor.intervals;
+      row.emplace_back(its ? fmt::format("{:.0f} % ± {:.0f} %", its->inside * 100, its->median_half_width * 100)
+                           : std::string{kNoValue});
+    }
+    table.add_row(std::move(row));
+  }
+  return table.render(style);
+}
+
+void write_predictor(JsonWriter& out, Accuracy const& accuracy, PredictorAccuracy const& predictor) {
+  out.begin_object();
+  out.member("name", predictor.name);
+  out.key("errors");
+  out.begin_array();
+  for (std::size_t i = 0; i < predictor.by_size.size(); ++i) {
+    out.begin_object();
+    out.member("sizes", accuracy.sizes[i]);
+    out.member("median", predictor.by_size[i].median);
+    out.member("mean", predictor.by_size[i].mean);
+    out.end_object();
+  }
+  out.end_array();
+  out.member("systems", predictor.systems);
+  out.member("worst", predictor.worst);
+  if (predictor.intervals) {
+    out.key("interval");
+    out.begin_object();
+    out.member("points", predictor.intervals->points);
+    out.member("inside", predictor.intervals->inside);
+    out.member("median_half_width", predictor.intervals->median_half_width);
+    out.end_object();
+  }
+  out.end_object();
+}
 
 std::string accuracy_text(Accuracy const& accuracy, TextStyle const& style) {
   auto text = wrapped(accuracy.what, "", style) + "\n" + predictor_table(accuracy, style) + "\n" +

@@ -3,12 +3,19 @@
 #include <string>
 
 #include "reports/accuracy.hpp"
+#include "reports/json_writer.hpp"
 #include "reports/table.hpp"
 
 namespace twinstep::reports {
 
 /// Predictors, families, and what was found, in tables. Points are left to the JSON.
 [[nodiscard]] std::string accuracy_text(Accuracy const& accuracy, TextStyle const& style);
+
+/// The predictors alone, a line each.
+[[nodiscard]] std::string predictor_table(Accuracy const& accuracy, TextStyle const& style);
+
+/// {"name", "errors": [{"sizes", "median", "mean"}], "systems", "worst", "interval"}: one of "predictors".
+void write_predictor(JsonWriter& out, Accuracy const& accuracy, PredictorAccuracy const& predictor);
 
 /// {"what", "predictors", "families", "records", "findings"}: see the README.
 [[nodiscard]] std::string accuracy_json(Accuracy const& accuracy);

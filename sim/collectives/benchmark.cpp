@@ -19,9 +19,11 @@ Duration benchmark_time(Duration host, Duration device) {
   return to_duration(Seconds{std::sqrt(std::sqrt(h * h * h * h + d * d * d * d))});
 }
 
-std::optional<std::pair<Duration, Duration>> interval_of(Duration predicted, Bytes size,
+std::optional<std::pair<Duration, Duration>> interval_of(Duration predicted, Sweep const& sweep, Bytes size,
                                                          hardware::Library const& library) {
-  auto const& band = library.errors[static_cast<std::size_t>(hardware::range_of(size))];
+  auto const* const calibration = calibration_at(library, sweep, size);
+  auto const& errors = calibration != nullptr ? calibration->errors : library.errors;
+  auto const& band = errors[static_cast<std::size_t>(hardware::range_of(size))];
   if (band.low.value <= 0 || band.high.value == band.low.value) return std::nullopt;
   auto const seconds = to_seconds(predicted);
   return std::pair{to_duration(seconds * band.low.value), to_duration(seconds * band.high.value)};

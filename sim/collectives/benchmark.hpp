@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/base/units.hpp"
+#include "sim/collectives/correction.hpp"
 #include "sim/hardware/library.hpp"
 #include "sim/program/kinds.hpp"
 
@@ -24,9 +25,10 @@ struct BenchmarkRun {
 /// both, (host^4 + device^4)^(1/4), that is at most 19 % above the larger.
 [[nodiscard]] Duration benchmark_time(Duration host, Duration device);
 
-/// Where a measurement would lie four times in five, by what the library's constants missed on systems that they had
-/// not seen; nothing for a library without errors.
-[[nodiscard]] std::optional<std::pair<Duration, Duration>> interval_of(Duration predicted, Bytes size,
-                                                                       hardware::Library const& library);
+/// Where a measurement would lie nine times in ten: on a layout and size that a calibration of the library measured, by
+/// what it missed on sizes that it had not seen; elsewhere by what the constants missed on systems that they had not
+/// seen. Nothing for a library without errors.
+[[nodiscard]] std::optional<std::pair<Duration, Duration>> interval_of(Duration predicted, Sweep const& sweep,
+                                                                       Bytes size, hardware::Library const& library);
 
 }  // namespace twinstep::collectives

@@ -107,9 +107,19 @@ std::vector<Candidate> Chooser::usual_candidates(Question const& question) const
   return found;
 }
 
+Candidate Chooser::fixed_candidate(program::CollectiveKind kind) const {
+  auto const* const fixed = cluster_.library.fixed(name_of(kind));
+  if (!fixed)
+    throw InputError{fmt::format("library {} does not say how it does {}; add it to its algorithms, or force one",
+                                 cluster_.library.name, name_of(kind))};
+  require_available(kind, fixed->algorithm);
+  return {fixed->algorithm, Protocol::kSimple, 0};
+}
+
 std::vector<Candidate> Chooser::candidates(Question const& question) const {
   auto const& forced = question.forced.algorithm;
   if (forced) require_available(question.kind, *forced);
+  if (!forced && cluster_.library.choice == hardware::Choice::kFixed) return {fixed_candidate(question.kind)};
   auto const is_ours = forced && static_cast<std::size_t>(*forced) >= hardware::kTunedAlgorithms;
   return is_tuned(question.kind) && !is_ours ? tuned_candidates(question) : usual_candidates(question);
 }
@@ -122,7 +132,9 @@ FoldRequest Chooser::request(Question const& question, Candidate const& candidat
 Candidate Chooser::choose(Question const& question) const {
   auto const possible = candidates(question);
   if (possible.size() == 1) return possible.front();
-  auto const time = [&](Candidate const& each) { return time_alone(fold_as(request(question, each)), topology_); };
+  auto const time = [&](Candidate const& each) {
+    return time_alone(fold_uncorrected(request(question, each)), topology_);
+  };
   auto best = possible.front();
   auto least = time(best);
   for (auto const& each : std::span{possible}.subspan(1)) {
@@ -144,7 +156,9 @@ std::string Chooser::explain(Question const& question) const {
       !question.forced.protocol)
     return tuner::explain(table(question), tuner_request(question));
   auto const best = choose(question);
-  auto const time = [&](Candidate const& each) { return time_alone(fold_as(request(question, each)), topology_); };
+  auto const time = [&](Candidate const& each) {
+    return time_alone(fold_uncorrected(request(question, each)), topology_);
+  };
   auto runner_up = std::optional<Candidate>{};
   for (auto const& each : candidates(question))
     if ((each.algorithm != best.algorithm || each.protocol != best.protocol) &&

@@ -21,7 +21,7 @@ struct Candidate {
 
 /// Decides for one communicator how its collectives are done: as the library's tuner does (hardware::Choice::kTuner),
 /// or by the smallest of our costs among what the tuner allows. A library without a tuner, and the collectives that
-/// NCCL builds from sends and receives, take the cheapest of the usual algorithms.
+/// NCCL builds from sends and receives, take the cheapest of the usual algorithms; one without a choice, what it has.
 ///
 /// Reads the user's variables and finds the tuner's graph once, so that a sweep over sizes pays for them once. Refers
 /// to its arguments.
@@ -55,6 +55,8 @@ class Chooser {
   [[nodiscard]] tuner::TunerRequest tuner_request(Question const& question) const;
   [[nodiscard]] std::vector<Candidate> tuned_candidates(Question const& question) const;
   [[nodiscard]] std::vector<Candidate> usual_candidates(Question const& question) const;
+  /// The library's one way, on no thread block of a GPU.
+  [[nodiscard]] Candidate fixed_candidate(program::CollectiveKind kind) const;
 
   hardware::Cluster const& cluster_;
   topology::Topology const& topology_;

@@ -81,7 +81,12 @@ Duration between_step(FoldRequest const& request, std::size_t level) {
                              : request.algorithm;
   auto const own = scaled(request, of(request.cluster.library.tuning.network_latency, algorithm, request.protocol));
   auto const beyond = request.topology.hop_latency(level) - request.topology.hop_latency(1);
-  return own + request.cluster.fabric.transport.step_latency.value + beyond;
+  return own + request.cluster.fabric.transport.step_latency.value * messages_per_step(request) + beyond;
+}
+
+std::int64_t messages_per_step(FoldRequest const& request) {
+  auto const* const fixed = request.cluster.library.fixed(name_of(request.kind));
+  return fixed && fixed->algorithm == request.algorithm ? fixed->messages_per_step.value : 1;
 }
 
 Duration least_time(FoldRequest const& request, double bytes) {

@@ -54,8 +54,11 @@ enum class Traffic : std::uint8_t {
 /// overhead on the host).
 [[nodiscard]] Duration inside_step(FoldRequest const& request);
 
-/// A step between nodes that meet at tier `level` >= 1: the library's own (hwLatencies, NET), what the transport adds,
-/// and the switches beyond the first.
+/// What a rank's processor handles one after another in a step: 1, or as a library without a choice says of its way.
+[[nodiscard]] std::int64_t messages_per_step(FoldRequest const& request);
+
+/// A step between nodes that meet at tier `level` >= 1: the library's own (hwLatencies, NET), what the transport adds
+/// for each message, and the switches beyond the first.
 [[nodiscard]] Duration between_step(FoldRequest const& request, std::size_t level);
 
 /// The least time in which `bytes` over each link pass, whatever the links: LL is bound by its threads (llMaxBws).

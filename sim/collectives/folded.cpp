@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "sim/base/check.hpp"
 #include "sim/collectives/choice.hpp"
+#include "sim/collectives/correction.hpp"
 #include "sim/collectives/dispatch.hpp"
 #include "sim/collectives/load_sheet.hpp"
 
@@ -25,11 +27,36 @@ Duration time_alone(Folded const& folded, topology::Topology const& topology) {
   return total;
 }
 
-Folded fold_as(FoldRequest const& request) {
+namespace {
+
+/// A link shaped by a token bucket makes up for pauses: while a step waits the bucket fills, and the bytes that follow
+/// pass it at once. So waiting and sending overlap, unlike on a wire (Linux, net/sched/sch_tbf.c).
+void hide_latencies(Folded& folded) {
+  for (auto& phase : folded.phases) phase.least = std::max(phase.least, std::exchange(phase.latency, {}));
+}
+
+}  // namespace
+
+Folded fold_uncorrected(FoldRequest const& request) {
   auto folded = algorithm_of(request.algorithm).fold(request);
   folded.algorithm = request.algorithm;
   folded.protocol = request.protocol;
   folded.channels = request.channels;
+  if (request.cluster.fabric.transport.is_token_bucket && request.placement.nodes > 1) hide_latencies(folded);
+  return folded;
+}
+
+Folded fold_as(FoldRequest const& request) {
+  auto folded = fold_uncorrected(request);
+  auto const& library = request.cluster.library;
+  if (library.calibrations.empty()) return folded;
+  auto const asked = Sweep{request.kind, request.placement.ranks, request.placement.nodes};
+  auto const factor = correction_of(library, asked, request.size, request.algorithm, request.protocol);
+  for (auto& phase : folded.phases) {
+    phase.latency = to_duration(to_seconds(phase.latency) * factor);
+    phase.least = to_duration(to_seconds(phase.least) * factor);
+    for (auto& load : phase.loads) load.bytes = to_bytes(static_cast<double>(load.bytes.count()) * factor);
+  }
   return folded;
 }
 

@@ -70,8 +70,13 @@ struct Question {
 [[nodiscard]] Folded fold(Question const& question, Layout const& layout, hardware::Cluster const& cluster,
                           topology::Topology const& topology);
 
-/// Folds a collective with everything decided: what `fold` does after its choice, and tools that compare choices.
+/// Folds a collective with everything decided: what `fold` does after its choice. A calibrated library's correction
+/// stretches waiting and transfers alike (correction.hpp).
 [[nodiscard]] Folded fold_as(FoldRequest const& request);
+
+/// The same by the constants alone: what choices are made by, so that a correction, which is known of the algorithm
+/// that was measured only, never changes which one is taken.
+[[nodiscard]] Folded fold_uncorrected(FoldRequest const& request);
 
 /// Folds one message between two ranks. A message to itself costs nothing: no phases.
 [[nodiscard]] Folded fold_message(Bytes size, RankId from, RankId to, hardware::Cluster const& cluster,

@@ -133,11 +133,14 @@ Schedule uneven_all_to_all(Splits splits, std::int64_t ranks_per_node) {
 namespace {
 
 /// As many rounds as the peers need; those that only reach the own node take its step, the others a network step.
+/// A library without a choice handles one peer after another.
 Duration pairwise_latency(FoldRequest const& request) {
   auto const& at = request.placement;
-  auto const all = rounds(at.ranks - 1);
+  auto const is_one_by_one = request.cluster.library.fixed(name_of(request.kind)) != nullptr;
+  auto const turns = [&](std::int64_t peers) { return is_one_by_one ? peers : rounds(peers); };
+  auto const all = turns(at.ranks - 1);
   if (at.nodes == 1) return inside_step(request) * all;
-  auto const outside = std::min(all, rounds(at.ranks - at.ranks_per_node));
+  auto const outside = std::min(all, turns(at.ranks - at.ranks_per_node));
   auto level = std::max<std::size_t>(1, at.farthest_meeting());
   if (at.is_rail_optimised) level = std::max(level, std::min<std::size_t>(2, request.topology.levels()));
   return inside_step(request) * (all - outside) + between_step(request, level) * outside;

@@ -46,18 +46,52 @@ enum class SizeRange : std::uint8_t { kSmall, kMedium, kLarge, kHuge };
   return size < 256_MiB ? SizeRange::kLarge : SizeRange::kHuge;
 }
 
-/// Where measured times lie that the constants have not seen: four of five between `low` and `high` times the
-/// prediction.
+/// Where measured times lie that no fit has seen: nine of ten between `low` and `high` times the prediction.
 struct ErrorBand {
   Sourced<double> low;
   Sourced<double> high;
   bool operator==(ErrorBand const&) const = default;
 };
 
+using ErrorBands = std::array<ErrorBand, 4>;  ///< by SizeRange
+
+/// How measured times of one algorithm and protocol lie apart from their cost, by size: times this factor. Between
+/// sizes it is a line over the logarithm of the size; beyond the first and the last it stays.
+struct SizeCorrection {
+  Algorithm algorithm{};
+  Protocol protocol = Protocol::kSimple;
+  std::vector<Bytes> sizes;     ///< rising
+  std::vector<double> factors;  ///< one for each size
+  bool operator==(SizeCorrection const&) const = default;
+};
+
+/// What measured sweeps of one collective on one layout say beyond the constants.
+struct CollectiveCalibration {
+  std::string collective;  ///< "all_reduce", as program::CollectiveKind spells it
+  std::int64_t ranks = 1;
+  std::int64_t nodes = 1;  ///< that the ranks sit on
+  Bytes smallest;          ///< of the sizes measured
+  Bytes largest;
+  std::vector<SizeCorrection> corrections;
+  ErrorBands errors;   ///< of sizes that took no part in the fit
+  std::string source;  ///< what was measured, and when
+  bool operator==(CollectiveCalibration const&) const = default;
+};
+
 /// Who decides among the algorithms.
 enum class Choice : std::uint8_t {
-  kTuner,   ///< NCCL's own cost model, as its version has it
-  kFastest  ///< the smallest of our costs: for libraries, or versions, whose rules are not known
+  kTuner,    ///< NCCL's own cost model, as its version has it
+  kFastest,  ///< the smallest of our costs: for libraries, or versions, whose rules are not known
+  kFixed     ///< nobody: each collective has the one algorithm that the library's source has for it (Gloo)
+};
+
+/// The one way in which a library without a choice does a collective.
+struct FixedAlgorithm {
+  Algorithm algorithm{};
+  /// That a rank's processor handles one after another in a step, each at the transport's step latency; with pairwise
+  /// messages, for each peer.
+  Sourced<std::int64_t> messages_per_step;
+  bool operator==(FixedAlgorithm const&) const = default;
 };
 
 /// A collective library: how it chooses, and the constants of what its collectives cost (hw_profiles/libraries).
@@ -67,6 +101,7 @@ struct Library {
   std::string version;                             ///< "2.27.7"; decides which `tuning` was read
   std::map<std::string, std::string> environment;  ///< NCCL_ALGO and its like, as the user set them
   Choice choice = Choice::kFastest;
+  std::map<std::string, FixedAlgorithm> algorithms;  ///< by collective ("all_reduce"); only where the choice is fixed
   Tuning tuning;
 
   Sourced<Duration> kernel_start;                  ///< seen by every collective
@@ -78,10 +113,16 @@ struct Library {
   Sourced<double> memory_bytes_per_wire_byte;      ///< HBM traffic caused by one byte on the wire
   Sourced<Bytes> buffers;                          ///< device memory of one communicator
   std::vector<std::string> fitted_on;              ///< systems whose measured sweeps the constants have seen
-  std::array<ErrorBand, 4> errors;                 ///< by SizeRange
-  std::array<LauncherCost, 3> launchers;           ///< by Launcher
+  ErrorBands errors;
+  std::array<LauncherCost, 3> launchers;            ///< by Launcher
+  std::vector<CollectiveCalibration> calibrations;  ///< measured on this cluster; one for each collective and layout
   bool operator==(Library const&) const = default;
 
+  /// The one way in which `collective` is done; nullptr where something chooses.
+  [[nodiscard]] FixedAlgorithm const* fixed(std::string_view collective) const {
+    auto const found = choice == Choice::kFixed ? algorithms.find(std::string{collective}) : algorithms.end();
+    return found == algorithms.end() ? nullptr : &found->second;
+  }
   [[nodiscard]] ProtocolCost const& protocol(Protocol each) const { return protocols[static_cast<std::size_t>(each)]; }
   [[nodiscard]] LauncherCost const& launcher(Launcher each) const { return launchers[static_cast<std::size_t>(each)]; }
 };
@@ -99,6 +140,6 @@ struct EnumNames<hardware::SizeRange> {
 };
 template <>
 struct EnumNames<hardware::Choice> {
-  static constexpr std::array<std::string_view, 2> values{"tuner", "fastest"};
+  static constexpr std::array<std::string_view, 3> values{"tuner", "fastest", "fixed"};
 };
 }  // namespace twinstep

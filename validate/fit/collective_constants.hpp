@@ -12,13 +12,15 @@ namespace twinstep::validate {
 
 /// A member that profiles of one kind have in common, such as the ring efficiency of links.
 struct Constant {
-  std::string_view name;  ///< as in the profile: "ring_efficiency"
+  std::string_view path;  ///< in a cluster's profile: "node.link.ring_efficiency"
+  std::string_view unit;  ///< that it is fitted in: "us", "GB/s", "KiB"; "" for a plain number
   /// What one would take without any measurement: times in us, rates in GB/s, LL's limit in the tuner's.
   double neutral = 1;
   double doubt = 0.1;   ///< how far the mean over its owners may lie from that, in logarithms
   double spread = 0.1;  ///< how far owners differ from their mean, in logarithms
 
   void (*set)(hardware::Cluster& cluster, double value) = nullptr;
+  double (*get)(hardware::Cluster const& cluster) = nullptr;  ///< in `unit`, also where another unit is fitted
   /// The profile that owns it in this case ("nvlink4"), and those that it is pooled with ("link"); "" where the case
   /// does not depend on it.
   std::string (*owner)(CollectiveCase const& one) = nullptr;
@@ -26,7 +28,13 @@ struct Constant {
   bool has_outliers = false;  ///< one owner may be ten times the others: it does not carry their mean along
 };
 
+/// Those that systems have in common.
 [[nodiscard]] std::span<Constant const> collective_constants();
+/// All that one system can be calibrated by: a floor of its own too, the time before every collective.
+[[nodiscard]] std::vector<Constant const*> system_constants();
+
+/// Where the efficiency of NICs stands in a cluster's profile.
+inline constexpr std::string_view kNicEfficiency = "fabric.transport.efficiency";
 
 /// The value of one constant of one profile, or the mean of a pool.
 struct FittedConstant {

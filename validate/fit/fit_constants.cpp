@@ -1,10 +1,10 @@
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
 
 #include "validate/fit/collective_constants.hpp"
 #include "validate/fit/least_squares.hpp"
+#include "validate/fit/residuals.hpp"
 
 namespace twinstep::validate {
 namespace {
@@ -20,16 +20,8 @@ struct Variables {
 };
 
 double logarithm_of_most(Constant const& constant) {
-  auto const is_fraction = constant.name.find("efficiency") != std::string_view::npos;
+  auto const is_fraction = constant.path.find("efficiency") != std::string_view::npos;
   return is_fraction ? 0.0 : std::log(constant.neutral) + 5;
-}
-
-/// Far from zero it hardly grows any more, so that a sweep which something else held back does not carry a fit away
-/// (Cauchy's loss).
-double robust(double residual) {
-  constexpr auto kBend = 1.5;
-  auto const scaled = residual / kBend;
-  return std::copysign(kBend * std::sqrt(std::log1p(scaled * scaled)), residual);
 }
 
 class Fit {
@@ -80,46 +72,16 @@ class Fit {
     variables_.push_back(std::move(variables));
   }
 
+  /// The systems count alike, and the records of a system.
   void add_case(CollectiveCase& one) {
-    auto indices = std::vector<std::size_t>{};
-    auto constants = std::vector<Constant const*>{};
+    auto constants = std::vector<BoundConstant>{};
     for (auto const& variables : variables_) {
       auto const owner = variables.constant->owner(one);
-      if (owner.empty()) continue;
-      indices.push_back(variables.owners.at(owner));
-      constants.push_back(variables.constant);
+      if (!owner.empty()) constants.push_back({variables.constant, variables.owners.at(owner)});
     }
-    auto const weights = point_weights(one);
-    auto ways = std::vector<collectives::Candidate>(weights.size());
-    problem_.add_term(indices, weights.size(),
-                      [&one, constants, weights, ways](auto values, auto residuals, bool is_nearby) mutable {
-                        for (std::size_t i = 0; i < constants.size(); ++i)
-                          constants[i]->set(one.constants(), std::exp(values[i]));
-                        auto const& points = one.record().points;
-                        for (std::size_t i = 0; i < points.size(); ++i) {
-                          residuals[i] = 0;
-                          if (weights[i] == 0) continue;
-                          if (!is_nearby) ways[i] = one.choose(points[i].size);
-                          auto const ratio = one.predict(points[i].size, ways[i]).time / points[i].time;
-                          residuals[i] = weights[i] * robust(std::log(ratio) / kNoise);
-                        }
-                      });
-  }
-
-  /// Square roots of weights: the systems alike, the records of a system alike, the ranges of sizes of a record alike.
-  [[nodiscard]] std::vector<double> point_weights(CollectiveCase const& one) const {
-    auto const& points = one.record().points;
-    auto counts = std::map<hardware::SizeRange, double>{};
-    for (auto const& point : points)
-      if (!point.is_outlier) ++counts[hardware::range_of(point.size)];
-    auto const records = static_cast<double>(records_of_.at(one.record().system));
-    auto weights = std::vector<double>{};
-    for (auto const& point : points) {
-      auto const share =
-          1.0 / (static_cast<double>(counts.size()) * std::max(1.0, counts[hardware::range_of(point.size)]) * records);
-      weights.push_back(point.is_outlier ? 0 : std::sqrt(share * kPointsInASystem));
-    }
-    return weights;
+    auto weights = shares_of_points(one.record());
+    for (auto& weight : weights) weight *= kPointsInASystem / static_cast<double>(records_of_.at(one.record().system));
+    add_points(problem_, one, std::move(constants), std::move(weights), kNoise);
   }
 
   std::span<CollectiveCase*> cases_;

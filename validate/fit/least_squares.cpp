@@ -1,6 +1,8 @@
 #include "validate/fit/least_squares.hpp"
 
+#include <Eigen/Dense>
 #include <ceres/ceres.h>
+#include <cmath>
 
 #include "sim/base/check.hpp"
 
@@ -39,6 +41,26 @@ class Cost : public ceres::CostFunction {
   mutable std::vector<double> residuals_;
 };
 
+Eigen::Index index_of(std::size_t place) {
+  return static_cast<Eigen::Index>(place);
+}
+
+/// The derivatives of one term's residuals: a column for each of its variables.
+Eigen::MatrixXd jacobian_of(std::vector<std::size_t> const& variables, std::size_t count,
+                            LeastSquares::Evaluate const& evaluate, std::vector<double> const& values) {
+  auto const cost = Cost{variables.size(), count, evaluate};
+  auto residuals = std::vector<double>(count);
+  auto jacobian = Eigen::MatrixXd{index_of(count), index_of(variables.size())};
+  auto parameters = std::vector<double const*>{};
+  auto columns = std::vector<double*>{};
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    parameters.push_back(&values[variables[i]]);
+    columns.push_back(jacobian.col(index_of(i)).data());
+  }
+  cost.Evaluate(parameters.data(), residuals.data(), columns.data());
+  return jacobian;
+}
+
 }  // namespace
 
 std::size_t LeastSquares::add_variable(double start, double lower, double upper) {
@@ -49,6 +71,12 @@ std::size_t LeastSquares::add_variable(double start, double lower, double upper)
 
 void LeastSquares::add_term(std::vector<std::size_t> variables, std::size_t count, Evaluate evaluate) {
   terms_.push_back({std::move(variables), count, std::move(evaluate)});
+}
+
+void LeastSquares::hold(std::size_t variable, double value) {
+  auto& held = variables_[variable];
+  held.start = value;
+  held.is_held = true;
 }
 
 std::vector<double> LeastSquares::solve(int most_iterations) const {
@@ -62,6 +90,10 @@ std::vector<double> LeastSquares::solve(int most_iterations) const {
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!problem.HasParameterBlock(&values[i])) continue;
+    if (variables_[i].is_held) {
+      problem.SetParameterBlockConstant(&values[i]);
+      continue;
+    }
     problem.SetParameterLowerBound(&values[i], 0, variables_[i].lower);
     problem.SetParameterUpperBound(&values[i], 0, variables_[i].upper);
   }
@@ -73,6 +105,29 @@ std::vector<double> LeastSquares::solve(int most_iterations) const {
   auto summary = ceres::Solver::Summary{};
   ceres::Solve(options, &problem, &summary);
   return values;
+}
+
+std::vector<double> LeastSquares::spreads(std::vector<double> const& values) const {
+  auto const size = static_cast<Eigen::Index>(variables_.size());
+  auto information = Eigen::MatrixXd{Eigen::MatrixXd::Zero(size, size)};
+  for (auto const& term : terms_) {
+    auto const jacobian = jacobian_of(term.variables, term.count, term.evaluate, values);
+    for (std::size_t a = 0; a < term.variables.size(); ++a)
+      for (std::size_t b = 0; b < term.variables.size(); ++b)
+        information(index_of(term.variables[a]), index_of(term.variables[b])) +=
+            jacobian.col(index_of(a)).dot(jacobian.col(index_of(b)));
+  }
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    if (!variables_[i].is_held) continue;
+    information.row(index_of(i)).setZero();
+    information.col(index_of(i)).setZero();
+    information(index_of(i), index_of(i)) = 1;
+  }
+  auto const inverse = Eigen::MatrixXd{information.ldlt().solve(Eigen::MatrixXd::Identity(size, size))};
+  auto result = std::vector<double>{};
+  for (std::size_t i = 0; i < variables_.size(); ++i)
+    result.push_back(variables_[i].is_held ? 0 : std::sqrt(inverse(index_of(i), index_of(i))));
+  return result;
 }
 
 }  // namespace twinstep::validate

@@ -20,15 +20,24 @@ class LeastSquares {
   using Evaluate = std::function<void(std::span<double const> values, std::span<double> residuals, bool is_nearby)>;
   void add_term(std::vector<std::size_t> variables, std::size_t count, Evaluate evaluate);
 
+  /// Keeps a variable at `value` in what is solved from here on.
+  void hold(std::size_t variable, double value);
+
   /// The values of the variables at the least sum of squares that is found from their starts. The same input gives the
   /// same values.
   [[nodiscard]] std::vector<double> solve(int most_iterations = 25) const;
+
+  /// The standard deviations that the residuals at `values` leave to each variable, the others free too but for those
+  /// held: roots of the diagonal of the inverse of J'J, for residuals of spread 1. 0 for what is held. Requires that
+  /// the residuals determine every free variable, however weakly.
+  [[nodiscard]] std::vector<double> spreads(std::vector<double> const& values) const;
 
  private:
   struct Variable {
     double start = 0;
     double lower = 0;
     double upper = 0;
+    bool is_held = false;
   };
   struct Term {
     std::vector<std::size_t> variables;

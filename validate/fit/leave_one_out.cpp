@@ -24,7 +24,8 @@ LeftOutPredictions predict_left_out(std::vector<CollectiveRecord> const& records
                                     std::function<CollectiveCase(CollectiveRecord const&)> const& make, int jobs,
                                     std::vector<LeftOut>* left_out) {
   auto const systems = systems_of(records);
-  auto result = LeftOutPredictions{std::vector<Predictions>(records.size()), std::vector<Predictions>(records.size())};
+  auto const nothing = std::vector<Predictions>(records.size());
+  auto result = LeftOutPredictions{nothing, nothing, nothing};
   auto found = std::vector<LeftOut>(systems.size());
   auto next = std::atomic<std::size_t>{0};
   auto const work = [&] {
@@ -45,7 +46,11 @@ LeftOutPredictions predict_left_out(std::vector<CollectiveRecord> const& records
         places.push_back(i);
       }
       auto calibrated = calibrate_system(own);
-      for (std::size_t i = 0; i < places.size(); ++i) result.calibrated[places[i]] = std::move(calibrated[i]);
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        result.calibrated[places[i]] = std::move(calibrated[i]);
+        apply_constants(found[s].fitted, *own[i]);
+        result.by_five[places[i]] = calibrate_by_five(*own[i]);
+      }
     }
   };
   auto threads = std::vector<std::jthread>{};

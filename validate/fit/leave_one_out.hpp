@@ -19,6 +19,7 @@ struct LeftOut {
 struct LeftOutPredictions {
   std::vector<Predictions> predicted;
   std::vector<Predictions> calibrated;  ///< with two numbers fitted to the system itself (calibrate_system)
+  std::vector<Predictions> by_five;     ///< with these two from five points of the record (calibrate_by_five)
 };
 
 /// Predicts every record by constants that were fitted to the healthy records of all other systems: nothing of the

@@ -15,6 +15,7 @@ struct FittedNumber {
   std::string unit;         ///< "" for a plain number, else as quantities are spelt: "us", "GB/s"
   std::int64_t points = 0;  ///< measured points that decide it
   std::string left_out;     ///< why the data do not determine it; then it stays as the profile has it
+  double before = 0;        ///< what the profile has, in `unit`
 };
 
 /// What a calibration found: numbers for a profile, and where they are from.

@@ -8,9 +8,13 @@
 
 namespace twinstep::validate {
 
-/// Fits two numbers to the healthy points of one system: a time that every call takes longer, and the efficiency of
-/// its NICs. Gives what is predicted with them, one entry for each case. Everything else stays as the cases have it.
-/// Not a prediction of these points: what little calibration does for a machine.
+/// Fits two numbers to the healthy points of one system: a time that every call takes longer, and how efficient what
+/// carries the bytes is, the NICs between nodes or, where no record leaves its node, the links inside. Gives what is
+/// predicted with them, one entry for each case. Everything else stays as the cases have it. Not a prediction of these
+/// points: what little calibration does for a machine.
 [[nodiscard]] std::vector<Predictions> calibrate_system(std::span<CollectiveCase* const> cases);
+
+/// The same two numbers from five points of one record (five_points), for its other points.
+[[nodiscard]] Predictions calibrate_by_five(CollectiveCase& one);
 
 }  // namespace twinstep::validate

@@ -73,7 +73,7 @@ Summary summarize(std::span<SystemErrors const> records, SizeClass sizes) {
   if (by_system.empty()) return {};
   auto means = std::vector<double>{};
   for (auto const& [system, errors] : by_system) means.push_back(mean_of(errors));
-  return {median_of(means), mean_of(means)};
+  return {median_of(means), mean_of(means), std::ranges::max(means), static_cast<std::int64_t>(means.size())};
 }
 
 std::optional<double> rank_correlation(std::vector<double> const& a, std::vector<double> const& b) {

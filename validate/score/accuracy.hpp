@@ -30,6 +30,8 @@ struct Errors {
 struct Summary {
   std::optional<double> median;
   std::optional<double> mean;
+  std::optional<double> worst;  ///< of the systems
+  std::int64_t systems = 0;
 };
 struct SystemErrors {
   std::string system;

@@ -49,7 +49,7 @@ Predictions predict_by_tuner(CollectiveCase const& one) {
   return predicted;
 }
 
-Predictions fit_own_line(CollectiveRecord const& record) {
+TimeLine line_of(CollectiveRecord const& record) {
   // Least squares of (alpha + size / beta) / time - 1: two normal equations.
   auto aa = 0.0;
   auto ab = 0.0;
@@ -74,8 +74,21 @@ Predictions fit_own_line(CollectiveRecord const& record) {
     alpha = 0;
     per_byte = b / bb;
   }
+  return {alpha, per_byte};
+}
+
+Predictions fit_own_line(CollectiveRecord const& record) {
+  auto const line = line_of(record);
   auto predicted = Predictions{};
-  for (auto const& point : record.points) predicted.emplace_back(Seconds{alpha + per_byte * bytes_of(point)});
+  for (auto const& point : record.points) predicted.emplace_back(line.at(point.size));
+  return predicted;
+}
+
+Predictions copy_curve(CollectiveRecord const& record, CollectiveRecord const& other) {
+  auto const scale = factor_of(record) / factor_of(other);
+  auto predicted = Predictions(record.points.size());
+  for (std::size_t i = 0; i < predicted.size(); ++i)
+    if (auto const time = time_at(other, bytes_of(record.points[i]))) predicted[i] = *time * scale;
   return predicted;
 }
 
@@ -87,12 +100,7 @@ Predictions copy_nearest(CollectiveCase const& one, std::span<CollectiveCase con
     if (!other.record().is_healthy() || other.record().points.empty()) continue;
     if (nearest == nullptr || distance(one, other) < distance(one, *nearest)) nearest = &other;
   }
-  auto predicted = Predictions(record.points.size());
-  if (nearest == nullptr) return predicted;
-  auto const scale = factor_of(record) / factor_of(nearest->record());
-  for (std::size_t i = 0; i < predicted.size(); ++i)
-    if (auto const time = time_at(nearest->record(), bytes_of(record.points[i]))) predicted[i] = *time * scale;
-  return predicted;
+  return nearest == nullptr ? Predictions(record.points.size()) : copy_curve(record, nearest->record());
 }
 
 }  // namespace twinstep::validate

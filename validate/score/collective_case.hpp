@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "sim/collectives/choice.hpp"
+#include "sim/collectives/correction.hpp"
 #include "sim/hardware/cluster.hpp"
 #include "sim/topology/topology.hpp"
 #include "validate/records/collective_record.hpp"
@@ -18,6 +20,11 @@ struct Prediction {
   collectives::Protocol protocol{};
 };
 
+struct TimeInterval {
+  Seconds low;
+  Seconds high;
+};
+
 /// One record on its machine, ready to be predicted again and again while the cost constants of the machine change.
 class CollectiveCase {
  public:
@@ -28,6 +35,12 @@ class CollectiveCase {
   /// The algorithm and protocol that it would be done by; pairwise for send and receive.
   [[nodiscard]] collectives::Candidate choose(Bytes size) const;
   [[nodiscard]] Prediction predict(Bytes size, collectives::Candidate const& way) const;
+  /// What the launcher of the benchmark takes for one call.
+  [[nodiscard]] Seconds host_time() const;
+  /// Where a measurement would lie nine times in ten; nothing for send and receive, and a library without errors.
+  [[nodiscard]] std::optional<TimeInterval> interval(Bytes size, Seconds predicted) const;
+  /// The collective on its ranks and nodes; nothing for send and receive.
+  [[nodiscard]] std::optional<collectives::Sweep> sweep() const;
   /// What the library's own tuner believes; nothing for what it does not tune.
   [[nodiscard]] std::optional<Seconds> predict_by_tuner(Bytes size) const;
 
@@ -37,6 +50,15 @@ class CollectiveCase {
     auto const capability = cluster().node.gpu.compute_capability.value;
     return record_->health == "healthy" && (capability == 0 || capability >= 70) &&
            !record_->environment.contains("SHARP");
+  }
+  /// Whether its errors are summed up: healthy, of NCCL, on GPUs with tensor cores. The others are reported.
+  [[nodiscard]] bool is_scored() const {
+    return record_->is_healthy() && record_->library == "nccl" && cluster().node.gpu.compute_capability.value >= 70;
+  }
+  /// Whether the constants of its machine were fitted to this record, or to its like from the same system.
+  [[nodiscard]] bool was_seen() const {
+    auto const& systems = cluster().library.fitted_on;
+    return is_fitted() && std::ranges::find(systems, record_->system) != systems.end();
   }
   [[nodiscard]] CollectiveRecord const& record() const { return *record_; }
   [[nodiscard]] hardware::Cluster const& cluster() const { return machine_->cluster; }
@@ -49,7 +71,7 @@ class CollectiveCase {
  private:
   /// Parts that refer to each other stay where they are when the case moves.
   struct Machine {
-    explicit Machine(hardware::Cluster its, std::int64_t ranks);
+    Machine(hardware::Cluster its, CollectiveRecord const& record);
     hardware::Cluster cluster;
     topology::Topology topology;
     collectives::Layout layout;

@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iterator>
+#include <set>
+
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+
+#include "app/commands.hpp"
+#include "app/data_hash.hpp"
+#include "app/machine.hpp"
+#include "app/measured_compute.hpp"
+#include "app/output.hpp"
+#include "app/profile_patch_text.hpp"
+#include "app/study.hpp"
+#include "reports/quantity_text.hpp"
+#include "reports/render/calibration_text.hpp"
+#include "sim/base/input_error.hpp"
+
+namespace twinstep::app {
+namespace {
+
+using validate::Calibration;
+using validate::CollectiveRecord;
+
+/// The records that a calibration may take: healthy by their own word, with a point that can be believed.
+Study usable(Study study, validate::MakeCase const& make) {
+  auto result = Study{{}, {}, std::move(study.skipped)};
+  for (auto& record : study.records) {
+    auto const usable_points =
+        std::ranges::count_if(record.points, [](auto const& point) { return !point.is_outlier; });
+    if (!record.is_healthy()) {
+      auto reason = fmt::format("{}: found a record that calls itself {}", record.id, quoted(record.health));
+      result.skipped.push_back({std::move(record), std::move(reason)});
+    } else if (usable_points == 0) {
+      auto reason = fmt::format("{}: found no point that is not an outlier", record.id);
+      result.skipped.push_back({std::move(record), std::move(reason)});
+    } else {
+      result.records.push_back(std::move(record));
+    }
+  }
+  for (auto const& record : result.records) result.cases.push_back(make(record));
+  return result;
+}
+
+validate::FittedNumber number_of(validate::SystemConstant const& fitted, hardware::Cluster cluster) {
+  auto const in_unit = [&](double value) {
+    fitted.constant->set(cluster, value);
+    return fitted.constant->get(cluster);
+  };
+  auto number = validate::FittedNumber{};
+  number.path = fitted.constant->path;
+  number.unit = fitted.constant->unit;
+  number.before = fitted.constant->get(cluster);
+  number.value = in_unit(fitted.value);
+  number.low = in_unit(fitted.value * std::exp(-fitted.spread));
+  number.high = in_unit(fitted.value * std::exp(fitted.spread));
+  number.points = fitted.points;
+  number.left_out = fitted.left_out;
+  return number;
+}
+
+std::int64_t points_of(Study const& study) {
+  auto points = std::int64_t{0};
+  for (auto const& record : study.records)
+    points += std::ranges::count_if(record.points, [](auto const& point) { return !point.is_outlier; });
+  return points;
+}
+
+std::string today() {
+  return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::now()));
+}
+
+/// "calibrated on 2026-11-30 to 3 sweeps, 78 points: all_reduce of 8 B to 16 GiB on 16 ranks in 2 nodes; …".
+std::string calibration_text(CalibratedProfile const& profile, Study const& study,
+                             validate::ComputeMeasurements const& measured) {
+  auto text = fmt::format("calibrated on {} to {} sweep{} of collectives, {} points", profile.patch.date,
+                          study.records.size(), study.records.size() == 1 ? "" : "s", points_of(study));
+  if (!measured.kernels.empty()) text += fmt::format(", {} kernels", measured.kernels.size());
+  if (!measured.steps.empty()) text += fmt::format(", {} steps", measured.steps.size());
+  auto separator = ": ";
+  for (auto const& sweep : profile.sweeps) {
+    text += fmt::format("{}{} of {} to {} on {} ranks in {} node{}", separator, sweep.collective,
+                        reports::memory_text(sweep.smallest), reports::memory_text(sweep.largest), sweep.ranks,
+                        sweep.nodes, sweep.nodes == 1 ? "" : "s");
+    separator = "; ";
+  }
+  return text + fmt::format("; data SHA-256 {}", profile.patch.data_hash);
+}
+
+/// All that was measured, and what it gave.
+struct Outcome {
+  Study study;
+  validate::ComputeMeasurements measured;
+  std::vector<validate::CalibrationErrors> compute_errors;
+  CalibratedProfile profile;
+};
+
+/// First collectives, then kernels and steps: a step waits for its collectives.
+Outcome calibrate_by(CalibrateOptions const& options, hardware::Cluster const& cluster) {
+  auto const files = sort_by_content(options.files);
+  auto outcome = Outcome{};
+  outcome.study = usable(study_of(files.sweeps, cluster), case_maker(cluster));
+  auto& profile = outcome.profile;
+  profile = {options.cluster, cluster, {{}, data_hash(options.files), today()}, {}, {}, {}};
+  auto const source = fmt::format("twinstep calibrate, {} (data SHA-256 {})", profile.patch.date,
+                                  profile.patch.data_hash.substr(0, 16));
+  auto calibration =
+      validate::calibrate(outcome.study.records, case_maker(cluster), validate::Depth::kCorrections, source);
+  auto calibrated = cluster;
+  apply_calibration(calibration, calibrated);
+  for (auto const& each : calibration.constants) profile.patch.numbers.push_back(number_of(each, cluster));
+  profile.sweeps = std::move(calibration.sweeps);
+  auto skipped = std::vector<std::string>{};
+  outcome.measured = read_compute(files, calibrated, skipped);
+  for (auto& each : skipped) outcome.study.skipped.push_back({{}, std::move(each)});
+  if (!outcome.measured.kernels.empty() || !outcome.measured.steps.empty()) {
+    auto compute = validate::calibrate_compute(outcome.measured, calibrated.node);
+    std::ranges::move(compute.numbers, std::back_inserter(profile.patch.numbers));
+    outcome.compute_errors = std::move(compute.errors);
+  }
+  auto systems = std::set<std::string>{};
+  for (auto const& record : outcome.study.records) systems.insert(record.system);
+  profile.systems = {systems.begin(), systems.end()};
+  profile.calibration = calibration_text(profile, outcome.study, outcome.measured);
+  return outcome;
+}
+
+/// The records as if of one system: a calibration is of one cluster, whatever its logs are called.
+Study as_one_system(std::vector<CollectiveRecord> records, hardware::Cluster const& cluster) {
+  auto study = Study{std::move(records), {}, {}};
+  auto const make = case_maker(cluster);
+  for (auto& record : study.records) record.system = cluster.name;
+  for (auto const& record : study.records) study.cases.push_back(make(record));
+  return study;
+}
+
+reports::CalibrationReport report_of(Outcome const& outcome, std::string const& out) {
+  auto const& profile = outcome.profile;
+  auto report = reports::CalibrationReport{};
+  report.cluster = profile.before.name;
+  report.out = out;
+  report.calibration = profile.calibration;
+  report.data_hash = profile.patch.data_hash;
+  for (auto const& each : profile.patch.numbers)
+    report.numbers.push_back(
+        {each.path, each.unit, each.before, each.value, (each.high - each.low) / 2, each.points, each.left_out});
+  for (auto const& each : profile.sweeps)
+    report.sweeps.push_back({each.collective, each.ranks, each.nodes, each.smallest, each.largest});
+  for (auto const& each : outcome.compute_errors)
+    report.kernels.push_back({each.kind, each.points, each.before, each.fitted, each.held_out});
+  for (auto const& each : outcome.study.skipped) report.skipped.push_back(each.reason);
+  report.accuracy.sizes = names_of_sizes();
+  if (outcome.study.records.empty()) return report;
+  auto const before = as_one_system(outcome.study.records, profile.before);
+  report.accuracy.predictors.push_back(accuracy_of(predict_as_is("the profile as it was", before), before));
+  for (auto& each : cross_validate(before, profile.before))
+    if (each.systems > 0) report.accuracy.predictors.push_back(std::move(each));
+  return report;
+}
+
+}  // namespace
+
+int calibrate(CalibrateOptions const& options) {
+  auto const cluster = read_machine(options.cluster, {});
+  auto const outcome = calibrate_by(options, cluster);
+  auto const& [study, measured, errors, profile] = outcome;
+  if (study.records.empty() && measured.kernels.empty() && measured.steps.empty())
+    throw InputError{fmt::format("{}: found no measurement to calibrate {} by{}; give sweeps, kernels or steps of it",
+                                 options.files.front(), cluster.name,
+                                 study.skipped.empty() ? "" : " (" + study.skipped.front().reason + ")")};
+  auto const report = report_of(outcome, options.out);
+  write_file(options.out, profile_patch_text(profile, options.out));
+  print(options.as_json ? reports::calibration_json(report)
+                        : reports::calibration_text(report, standard_output_style()));
+  return kDone;
+}
+
+}  // namespace twinstep::app

@@ -1,0 +1,24 @@
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "app/cli/subcommands.hpp"
+#include "app/commands.hpp"
+
+namespace twinstep::app {
+
+void add_calibrate(CLI::App& program, int& exit_code) {
+  auto* const command = program.add_subcommand("calibrate", "Fit a cluster's profile to measurements of it");
+  auto const options = std::make_shared<CalibrateOptions>();
+  command->add_option("CLUSTER", options->cluster, "The profile to begin with: a name, a file or facts")->required();
+  command
+      ->add_option("--measurements", options->files,
+                   "JSON records, as `twinstep measure … --json`\nprints them, or text logs of nccl-tests")
+      ->required();
+  command->add_option("--out", options->out, "The calibrated profile: names CLUSTER, and overrides\nwhat was fitted")
+      ->required();
+  command->add_flag("--json", options->as_json, "Print one JSON document");
+  command->callback([options, &exit_code] { exit_code = calibrate(*options); });
+}
+
+}  // namespace twinstep::app

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "sim/io/document.hpp"
+
+namespace twinstep::io {
+
+/// A document as JSON text with a line end, members in their order. What holds no more than a line is on one line.
+/// Reading it gives the same document.
+[[nodiscard]] std::string document_text(Node const& document);
+
+}  // namespace twinstep::io

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "validate/fit/collective_constants.hpp"
+#include "validate/fit/least_squares.hpp"
+
+/// How predictions of a record enter a fit of constants.
+namespace twinstep::validate {
+
+/// Far from zero it hardly grows any more, so that a sweep which something else held back does not carry a fit away
+/// (Cauchy's loss, as a residual).
+[[nodiscard]] double robust(double residual);
+
+/// What each point of a record counts: its ranges of sizes (hardware::SizeRange) alike, outliers nothing; 1 together.
+[[nodiscard]] std::vector<double> shares_of_points(CollectiveRecord const& record);
+
+/// A constant that a record depends on, and the variable that holds its logarithm.
+struct BoundConstant {
+  Constant const* constant = nullptr;
+  std::size_t variable = 0;
+};
+
+/// Adds the points of a record: log(predicted / measured) over `noise`, robust, each squared counting `weights` times.
+/// Evaluating them changes the constants of `one`, which the problem refers to.
+void add_points(LeastSquares& problem, CollectiveCase& one, std::vector<BoundConstant> constants,
+                std::vector<double> weights, double noise);
+
+}  // namespace twinstep::validate
