@@ -6,7 +6,17 @@ if(TARGET validate_cpu)
 
   twinstep_test(unit_cuda
     SOURCES unit/collective_benchmark_test.cpp unit/cuda_executor_test.cpp unit/cuda_failures_test.cpp
-            unit/cuda_memory_plan_test.cpp
+            unit/cuda_kernels_test.cpp unit/cuda_memory_plan_test.cpp device/kernel_checks.cpp
     DEPENDS tests_fake_cuda tests_conformance)
-  twinstep_test(conformance_cuda SOURCES conformance/cuda_conformance_test.cpp DEPENDS tests_fake_cuda tests_conformance)
+  twinstep_test(conformance_cuda
+    SOURCES conformance/cuda_conformance_test.cpp conformance/cuda_training_test.cpp conformance/training.cpp
+    DEPENDS tests_fake_cuda tests_conformance strategies)
+endif()
+
+# The same on real GPUs, where there are some. It lies beside the module that it loads.
+twinstep_test(device_conformance SOURCES device/device_test.cpp device/kernel_checks.cpp
+              DEPENDS validate_cuda tests_conformance)
+set_target_properties(device_conformance PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/app)
+if(TARGET twinstep_cuda)
+  add_dependencies(device_conformance twinstep_cuda)
 endif()

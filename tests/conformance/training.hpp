@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/ids.hpp"
+#include "sim/program/step_program.hpp"
+#include "sim/timeline/timeline.hpp"
+#include "strategies/plan/plan.hpp"
+
+/// Training a small MLP for a few steps on an executor that carries data, to compare strategies with each other.
+namespace twinstep::tests {
+
+/// An executor with its memory.
+struct TrainingJob {
+  std::function<timeline::Timeline(program::StepProgram const&)> step;
+  std::function<std::vector<double>(RankId, std::string_view name, std::string_view scope)> read;
+};
+using Initialise =
+    std::function<void(RankId rank, std::string_view name, std::string_view scope, std::span<double> values)>;
+/// Makes one for `ranks` ranks whose buffers begin with what `initialise` gives them.
+using MakeTrainingJob = std::function<TrainingJob(std::int64_t ranks, Initialise const& initialise)>;
+
+/// The parameters after training by `plan`, tensor after tensor; checks every step's timeline, and that replicas agree
+/// bit for bit.
+[[nodiscard]] std::vector<double> train(strategies::Plan const& plan, MakeTrainingJob const& make);
+
+/// … by a single rank that computes the whole global batch at once.
+[[nodiscard]] std::vector<double> train_alone(std::int64_t global_batch, DataType precision,
+                                              MakeTrainingJob const& make);
+
+/// Infinite where they have different lengths or a number is NaN.
+[[nodiscard]] double largest_difference(std::vector<double> const& a, std::vector<double> const& b);
+
+}  // namespace twinstep::tests
