@@ -15,8 +15,11 @@ namespace twinstep::app {
 namespace {
 
 timeline::Timeline read_timeline(std::string const& path) {
-  auto text = records::unzipped(path, io::read_text(path));
-  return read_traces({{path, std::move(text)}}, std::nullopt).timeline;
+  auto const document = io::parse({path, records::unzipped(path, io::read_text(path))});
+  if (!document.is(io::Node::Type::kObject) || !(document.has("twinstep") || document.has("traceEvents")))
+    document.fail("found no timeline, expected a file that --trace wrote, or a trace of torch.profiler",
+                  "make one with: twinstep simulate SCENARIO.json --trace FILE");
+  return read_traces({document}, std::nullopt).timeline;
 }
 
 std::string text_of(CompareOptions const& options, timeline::Timeline const& a, timeline::Timeline const& b) try {

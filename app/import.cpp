@@ -39,7 +39,9 @@ void import_logs(ImportOptions const& options, records::NamedText const& file) {
 
 /// The timeline in a file and what it comes to on standard output; without a file, the timeline alone.
 void import_traces(ImportOptions const& options, std::vector<records::NamedText> const& files) {
-  auto const measured = read_traces(files, options.step);
+  auto documents = std::vector<io::Node>{};
+  for (auto const& file : files) documents.push_back(io::parse({file.name, file.text}));
+  auto const measured = read_traces(documents, options.step);
   put(options, io::to_json(measured.timeline));
   if (options.out) print(measured_step_text(measured, standard_output_style()));
 }

@@ -67,14 +67,12 @@ std::string communications_text(timeline::Timeline const& timeline, reports::Sum
 
 }  // namespace
 
-MeasuredStep read_traces(std::vector<records::NamedText> const& files, std::optional<std::int64_t> step) {
+MeasuredStep read_traces(std::vector<io::Node> const& documents, std::optional<std::int64_t> step) {
+  auto const& first = documents.front();
+  if (documents.size() == 1 && first.is(io::Node::Type::kObject) && first.has("twinstep"))
+    return {io::read_timeline(first), {}};
   auto traces = std::vector<records::KinetoTrace>{};
-  for (auto const& file : files) {
-    auto const document = io::parse({one_line(file.name), file.text});
-    if (files.size() == 1 && document.is(io::Node::Type::kObject) && document.has("twinstep"))
-      return {io::read_timeline(document), {}};
-    traces.push_back(records::read_kineto_trace(document));
-  }
+  for (auto const& document : documents) traces.push_back(records::read_kineto_trace(document));
   return {records::kineto_timeline(traces, step), records::steps_of(traces)};
 }
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "reports/table.hpp"
+#include "sim/io/document.hpp"
 #include "sim/timeline/timeline.hpp"
-#include "validate/records/ddp_times.hpp"
 #include "validate/records/kineto.hpp"
 
 namespace twinstep::app {
@@ -18,9 +18,9 @@ struct MeasuredStep {
   std::vector<records::KinetoStepTimes> steps;  ///< empty where the trace marks none
 };
 
-/// Reads traces of the PyTorch profiler, one for each rank, or one that `--trace` wrote. `step` as in
+/// Traces of the PyTorch profiler, one for each rank, or one that `--trace` wrote. Requires a document. `step` as in
 /// records::kineto_timeline. Throws InputError.
-[[nodiscard]] MeasuredStep read_traces(std::vector<records::NamedText> const& files, std::optional<std::int64_t> step);
+[[nodiscard]] MeasuredStep read_traces(std::vector<io::Node> const& documents, std::optional<std::int64_t> step);
 
 /// How long the steps took, where the time of the one that was taken goes, and its communications by kind.
 [[nodiscard]] std::string measured_step_text(MeasuredStep const& measured, reports::TextStyle const& style);

@@ -61,3 +61,68 @@ TEST_CASE("import nccl-tests prints records", "[cli][import]") {
   CHECK(io::parse({"records", outcome.out}).elements().size() == 2);
   CHECK_THAT(outcome.err, Catch::Contains("is cut off"));
 }
+
+TEST_CASE("import nccl-tests reads the program's JSON, in-place rows too", "[cli][import]") {
+  auto const outcome = run_twinstep({"import", "nccl-tests", in_repository("tests/fixtures/nccl_tests.json")});
+  CHECK(outcome.exit_code == 0);
+  auto const record = io::parse({"records", outcome.out}).elements().at(0);
+  CHECK(record.at("ranks").integer() == 4);
+  CHECK(record.at("rows_in_place").elements().at(0).elements().at(1).number() == 39.5);
+}
+
+TEST_CASE("import kineto makes a timeline that compare takes beside a predicted one", "[cli][import]") {
+  auto const folder = Scratch{};
+  auto const trace = folder.path("trace.json");
+  auto const imported = run_twinstep({"import", "kineto", in_repository("tests/fixtures/kineto/rank0.json"),
+                                      in_repository("tests/fixtures/kineto/rank1.json"), "--out", trace});
+  INFO(imported.err);
+  REQUIRE(imported.exit_code == 0);
+  // From 2020 us, where rank 1's host begins step 2, to the end of rank 0's fill at 2750.5 us.
+  CHECK_THAT(imported.out, Catch::Contains("step 2: 730.5 us on 2 of 2 ranks") &&
+                               Catch::Contains("Steps by the host") && Catch::Contains("all_reduce"));
+  folder.write("small.json", small_scenario());
+  REQUIRE(run_twinstep({"simulate", "small.json", "--trace", "ours.json"}, folder.path("")).exit_code == 0);
+  auto const compared = run_twinstep({"compare", "ours.json", "trace.json", "--json"}, folder.path(""));
+  CHECK(compared.exit_code == 0);
+  CHECK(io::parse({"compare", compared.out}).at("step_time").at("b_s").number() == Approx(730.5e-6));
+  // The trace as the profiler wrote it, and our own through the importer.
+  CHECK(run_twinstep({"compare", trace, in_repository("tests/fixtures/kineto/rank0.json")}).exit_code == 0);
+  CHECK(run_twinstep({"import", "kineto", trace}).out == read_file(trace));
+}
+
+TEST_CASE("import step-times makes step records", "[cli][import]") {
+  auto const folder = Scratch{};
+  auto const file = folder.write("run.csv", "rank,step,time_s\n0,1,0.5\n1,1,0.6\n0,2,0.5\n1,2,0.4\n");
+  auto const outcome = run_twinstep({"import", "step-times", file});
+  CHECK(outcome.exit_code == 0);
+  auto const record = io::parse({"records", outcome.out}).elements().at(0);
+  CHECK(record.at("ranks").integer() == 2);
+  CHECK(record.at("measured").at("step_time_s").number() == Approx(0.55));  // between 0.6 and 0.5
+}
+
+TEST_CASE("what is damaged, empty, binary or of another kind is one line, exit 2 and no file", "[cli][import]") {
+  auto const source =
+      GENERATE(values<std::string>({"nccl-topology", "nvidia-smi", "nccl-tests", "kineto", "step-times"}));
+  auto const folder = Scratch{};
+  auto const trace = read_file(in_repository("tests/fixtures/kineto/rank0.json"));
+  auto const binary = std::string{
+      "\x7f"
+      "ELF\x02\x01\0\0\xff\xfe\n\x01\x02",
+      14};
+  folder.write("empty", "");
+  folder.write("binary", binary);
+  folder.write("cut.json", std::string_view{trace}.substr(0, trace.size() / 2));
+  folder.write("line", std::string(1'000'000, 'x'));
+  folder.write("bad.gz", "\x1f\x8b garbage");
+  folder.write("profile.json", R"({"name": "h100", "memory_capacity": "80 GB"})");
+  for (auto const* const file : {"empty", "binary", "cut.json", "line", "bad.gz", "profile.json", "nowhere"}) {
+    auto const refused = run_twinstep({"import", source, file, "--out", "result.json"}, folder.path(""));
+    INFO(source << " " << file << ": " << refused.err);
+    CHECK(refused.exit_code == 2);
+    CHECK(refused.out.empty());
+    CHECK(std::ranges::count(refused.err, '\n') == 1);
+    CHECK_THAT(refused.err, Catch::StartsWith(std::string{"twinstep: "} + file));
+    CHECK(refused.err.size() < 1000);
+    CHECK(std::ranges::count(folder.files(), "result.json") == 0);
+  }
+}

@@ -130,6 +130,7 @@ TEST_CASE("kernels are known by their names", "[records][kineto]") {
         WorkKind::kReduceScatter);
   CHECK(kind("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)") == WorkKind::kPointToPoint);
   CHECK(kind("ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)") == WorkKind::kGroup);
+  CHECK(kind("void multimem_all_reduce_kernel<c10::BFloat16, 16>(…)") == WorkKind::kAllReduce);
   // c10d does all_to_all by sends and receives, and says so.
   CHECK(kernel_kind("ncclDevKernel_SendRecv(…)", "all_to_allv") == WorkKind::kAllToAll);
   CHECK(kernel_kind("ncclDevKernel_Generic(…)", "_allgather_base") == WorkKind::kAllGather);

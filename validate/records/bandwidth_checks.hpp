@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,13 @@ namespace twinstep::validate {
 
 /// What nccl-tests multiplies algbw with (program::bus_factor; 1 for send and receive).
 [[nodiscard]] double bus_factor(MeasuredKind kind, std::int64_t ranks);
+
+/// What the last printed digit of a bandwidth leaves open: nccl-tests prints six characters, hundredths of a GB/s up to
+/// 1000 and tenths above (src/util.cu, getFloatStr).
+[[nodiscard]] BytesPerSecond rounding(BytesPerSecond rate);
+
+/// Size over time.
+[[nodiscard]] BytesPerSecond rate_of(MeasuredPoint const& point);
 
 /// The highest bus bandwidth of the points from `least` on, by their times; nothing without such points.
 [[nodiscard]] std::optional<BytesPerSecond> best_bus_bandwidth(CollectiveRecord const& record, Bytes least);

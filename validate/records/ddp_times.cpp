@@ -123,7 +123,7 @@ Seconds percentile(std::vector<Seconds> values, double p) {
 
 std::vector<StepTimes> read_step_times(std::vector<NamedText> const& files) {
   auto const& first = files.front();
-  if (begins_object(first.text)) return read_benchmark_json(io::parse({one_line(first.name), first.text}));
+  if (begins_object(first.text)) return read_benchmark_json(io::parse({first.name, first.text}));
   if (files.size() == 1)
     if (auto runs = read_benchmark_text(first); !runs.empty()) return runs;
   return {read_step_csv(files)};

@@ -30,8 +30,10 @@ std::optional<WorkKind> communication_named_in(std::string_view text) {
 
 WorkKind kernel_kind(std::string_view name, std::optional<std::string_view> collective) {
   auto const letters = plain_letters(name);
+  // Besides the library's kernels, those of frameworks: "multimem_all_reduce_kernel".
+  constexpr auto kExchanges = std::array{"allreduce", "allgather", "reducescatter", "alltoall"};
   auto const is_library = letters.starts_with("nccl") || letters.starts_with("rccl");
-  if (collective || is_library) {
+  if (collective || is_library || names_one_of(letters, kExchanges)) {
     if (collective)
       if (auto const kind = communication_named_in(*collective)) return *kind;
     return communication_named_in(name).value_or(WorkKind::kGroup);

@@ -223,7 +223,7 @@ class LogReader {
 }  // namespace
 
 std::vector<CollectiveLog> read_nccl_tests(std::string const& name, std::string_view text) {
-  if (begins_object(text)) return read_nccl_tests_json(io::parse({one_line(name), std::string{text}}));
+  if (begins_object(text)) return read_nccl_tests_json(io::parse({name, std::string{text}}));
   auto reader = LogReader{name};
   for (auto const line : lines_of(text)) reader.read(line);
   auto logs = std::move(reader).finish();

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/input_error.hpp"
+#include "validate/records/bandwidth_checks.hpp"
 #include "validate/score/suspects.hpp"
 
 namespace twinstep::validate {
@@ -153,14 +154,6 @@ std::vector<std::string> kinds_of(std::vector<Suspect> const& suspects) {
 /// Two digits, without an exponent.
 std::string factor_text(double factor) {
   return factor < 10 ? fmt::format("{:.2g}", factor) : fmt::format("{:.0f}", factor);
-}
-
-std::string size_text(Bytes size) {
-  constexpr auto kUnits = std::to_array<std::string_view>({"B", "KiB", "MiB", "GiB", "TiB"});
-  auto value = static_cast<double>(size.count());
-  std::size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
-  return fmt::format("{:.4g} {}", value, kUnits[unit]);
 }
 
 }  // namespace
