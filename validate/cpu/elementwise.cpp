@@ -1,44 +1,98 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
-#include <numbers>
+#include <vector>
 
 #include "sim/base/check.hpp"
+#include "validate/cpu/gelu.hpp"
 #include "validate/cpu/kernels.hpp"
 
 namespace twinstep::cpu {
 namespace {
 
-double normal_distribution(double x) {
-  return 0.5 * (1 + std::erf(x / std::numbers::sqrt2));
-}
-double normal_density(double x) {
-  return std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+constexpr std::size_t kMostOperands = 5;
+
+/// out[i] = value(i). Operands are the same memory or apart, so no element depends on another.
+template <class T, class Value>
+void each(T* out, std::size_t count, Value const& value) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < count; ++i) out[i] = value(i);
 }
 
-double gelu(double x) {
-  return x * normal_distribution(x);
-}
-double gelu_slope(double x) {
-  return normal_distribution(x) + x * normal_density(x);
-}
+/// One kernel on operands of `count` numbers of type T.
+template <class T>
+class Kernel {
+ public:
+  Kernel(program::Elementwise const& kernel, std::array<T*, kMostOperands> operands, std::size_t count)
+      : function_{kernel.function}, scalar_{static_cast<T>(kernel.scalar)}, operands_{operands}, count_{count} {}
 
-void adamw(std::span<Numbers const> operands, AdamWStep const& at) {
-  auto const& [rate, beta1, beta2, epsilon, decay] = at.settings;
-  auto const& master = operands[0];
-  auto const& gradient = operands[1];
-  auto const& first_moment = operands[2];
-  auto const& second_moment = operands[3];
-  auto const step = static_cast<double>(at.step);
-  auto const first_correction = 1 - std::pow(beta1, step);
-  auto const second_correction = 1 - std::pow(beta2, step);
-  for (std::size_t i = 0; i < master.size(); ++i) {
-    auto const g = gradient[i];
-    auto const m = beta1 * first_moment[i] + (1 - beta1) * g;
-    auto const v = beta2 * second_moment[i] + (1 - beta2) * g * g;
-    first_moment.set(i, m);
-    second_moment.set(i, v);
-    auto const direction = m / first_correction / (std::sqrt(v / second_correction) + epsilon);
-    master.set(i, master[i] - rate * (direction + decay * master[i]));
-    if (operands.size() > 4) operands[4].set(i, master[i]);
+  void run(AdamWStep const& at) const {
+    auto const* const x = operands_[0];
+    auto const* const y = operands_[1];
+    auto const scalar = scalar_;
+    using enum program::Function;
+    switch (function_) {
+      case kFill: return each(operands_[0], count_, [=](std::size_t) { return scalar; });
+      case kScale: return each(operands_[1], count_, [=](std::size_t i) { return scalar * x[i]; });
+      case kAdd: return each(operands_[2], count_, [=](std::size_t i) { return x[i] + y[i]; });
+      case kGelu: return each(operands_[1], count_, [=](std::size_t i) { return x[i] * normal_at(x[i]).distribution; });
+      case kGeluBackward:
+        return each(operands_[2], count_, [=](std::size_t i) {
+          auto const [distribution, density] = normal_at(x[i]);
+          return y[i] * (distribution + x[i] * density);
+        });
+      case kSquaredError: return each(operands_[2], count_, [=](std::size_t i) { return scalar * (x[i] - y[i]); });
+      case kAdamW: return adamw(at);
+      case kTransformer:
+      case kCrossEntropy: break;
+    }
+    TWINSTEP_UNREACHABLE("a function that only has a cost is not computed");
+  }
+
+ private:
+  void adamw(AdamWStep const& at) const {
+    auto const step = static_cast<double>(at.step);
+    auto const rate = static_cast<T>(at.settings.learning_rate);
+    auto const beta1 = static_cast<T>(at.settings.beta1);
+    auto const beta2 = static_cast<T>(at.settings.beta2);
+    auto const rest1 = static_cast<T>(1 - at.settings.beta1);
+    auto const rest2 = static_cast<T>(1 - at.settings.beta2);
+    auto const epsilon = static_cast<T>(at.settings.epsilon);
+    auto const decay = static_cast<T>(at.settings.weight_decay);
+    auto const correction1 = static_cast<T>(1 - std::pow(at.settings.beta1, step));
+    auto const correction2 = static_cast<T>(1 - std::pow(at.settings.beta2, step));
+    auto const [master, gradient, first_moment, second_moment, copy] = operands_;
+#pragma GCC ivdep
+    for (std::size_t i = 0; i < count_; ++i) {
+      auto const g = gradient[i];
+      auto const m = beta1 * first_moment[i] + rest1 * g;
+      auto const v = beta2 * second_moment[i] + rest2 * g * g;
+      first_moment[i] = m;
+      second_moment[i] = v;
+      auto const direction = m / correction1 / (std::sqrt(v / correction2) + epsilon);
+      master[i] -= rate * (direction + decay * master[i]);
+    }
+    if (copy != nullptr) std::copy_n(master, count_, copy);
+  }
+
+  program::Function function_;
+  T scalar_;
+  std::array<T*, kMostOperands> operands_;
+  std::size_t count_;
+};
+
+/// Operands of two types are computed on in double, and what the kernel writes is rounded.
+void compute_widened(program::Elementwise const& kernel, std::span<Numbers const> operands, AdamWStep const& at) {
+  auto wide = std::array<std::vector<double>, kMostOperands>{};
+  auto pointers = std::array<double*, kMostOperands>{};
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    for (std::size_t k = 0; k < operands[i].size(); ++k) wide[i].push_back(operands[i][k]);
+    pointers[i] = wide[i].data();
+  }
+  Kernel<double>{kernel, pointers, operands.front().size()}.run(at);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    auto const is_written = i + 1 == operands.size() || (kernel.function == program::Function::kAdamW && i != 1);
+    for (std::size_t k = 0; is_written && k < operands[i].size(); ++k) operands[i].set(k, wide[i][k]);
   }
 }
 
@@ -61,25 +115,20 @@ OperandCount operands_of(program::Function function) {
 }
 
 void compute(program::Elementwise const& kernel, std::span<Numbers const> operands, AdamWStep const& at) {
-  // The last operand is the result of every function but AdamW, which has several.
-  auto const& out = operands.back();
-  auto const each = [&](auto value) {
-    for (std::size_t i = 0; i < out.size(); ++i) out.set(i, value(i));
-  };
-  auto const& x = operands.front();
-  using enum program::Function;
-  switch (kernel.function) {
-    case kFill: return each([&](std::size_t) { return kernel.scalar; });
-    case kScale: return each([&](std::size_t i) { return kernel.scalar * x[i]; });
-    case kAdd: return each([&](std::size_t i) { return x[i] + operands[1][i]; });
-    case kGelu: return each([&](std::size_t i) { return gelu(x[i]); });
-    case kGeluBackward: return each([&](std::size_t i) { return operands[1][i] * gelu_slope(x[i]); });
-    case kSquaredError: return each([&](std::size_t i) { return kernel.scalar * (x[i] - operands[1][i]); });
-    case kAdamW: return adamw(operands, at);
-    case kTransformer:
-    case kCrossEntropy: break;
+  TWINSTEP_CHECK(operands.size() <= kMostOperands, "a kernel has at most five operands");
+  auto floats = std::array<float*, kMostOperands>{};
+  auto doubles = std::array<double*, kMostOperands>{};
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    floats[i] = operands[i].floats();
+    doubles[i] = operands[i].doubles();
   }
-  TWINSTEP_UNREACHABLE("a function that only has a cost is not computed");
+  auto const is = [&](DataType type) {
+    return std::ranges::all_of(operands, [type](Numbers const& operand) { return operand.type() == type; });
+  };
+  auto const count = operands.front().size();
+  if (is(DataType::kFp32)) return Kernel<float>{kernel, floats, count}.run(at);
+  if (is(DataType::kFp64)) return Kernel<double>{kernel, doubles, count}.run(at);
+  compute_widened(kernel, operands, at);
 }
 
 }  // namespace twinstep::cpu

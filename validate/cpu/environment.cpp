@@ -57,6 +57,11 @@ Numbers Environment::persistent(program::StepProgram const& program, program::Bu
   return numbers;
 }
 
+void Environment::count_step() {
+  ++steps_;
+  for (auto& [rank, pool] : pools_) pool.end_step();
+}
+
 void Environment::fill(program::StepProgram const& program, program::Buffer const& buffer, RankId rank,
                        Numbers numbers) {
   if (!initialise_) return;

@@ -13,6 +13,7 @@
 #include "sim/base/ids.hpp"
 #include "sim/program/step_program.hpp"
 #include "validate/cpu/numbers.hpp"
+#include "validate/cpu/storage_pool.hpp"
 
 namespace twinstep::cpu {
 
@@ -24,11 +25,12 @@ using Initialiser =
 /// What the ranks remember between steps: their persistent buffers, and how many steps they have made.
 ///
 /// The initialiser fills each persistent buffer once, when a program first needs it, and every other buffer of
-/// category `inputs` at the start of its life in each step, because inputs come from outside the step. It is never
-/// called twice at once.
+/// category `inputs` before each step, because inputs come from outside the step. It is never called twice at once.
+/// All other buffers begin as `fresh` says; NaN shows what was never written, and takes a measurement's time.
 class Environment {
  public:
-  explicit Environment(Initialiser initialise = {}) : initialise_{std::move(initialise)} {}
+  explicit Environment(Initialiser initialise = {}, Fresh fresh = Fresh::kPoisoned)
+      : initialise_{std::move(initialise)}, fresh_{fresh} {}
 
   /// Steps that ended well; AdamW's bias correction in the next one counts one more.
   [[nodiscard]] std::int64_t steps() const { return steps_; }
@@ -48,14 +50,19 @@ class Environment {
   [[nodiscard]] Numbers persistent(program::StepProgram const& program, program::Buffer const& buffer, RankId rank);
   /// For the executor: fills `numbers`, which stand for `buffer`, by the initialiser.
   void fill(program::StepProgram const& program, program::Buffer const& buffer, RankId rank, Numbers numbers);
+  /// For the executor: where buffers of `rank` that live inside a step have their memory from, and what is in it.
+  [[nodiscard]] StoragePool& pool(RankId rank) { return pools_[rank]; }
+  [[nodiscard]] Fresh fresh() const { return fresh_; }
   /// For the executor: one more step ended well.
-  void count_step() { ++steps_; }
+  void count_step();
 
  private:
   using Key = std::pair<std::string, std::string>;  // scope, name
   [[nodiscard]] Numbers find(RankId rank, std::string_view name, std::string_view scope) const;
 
   Initialiser initialise_;
+  Fresh fresh_;
+  std::map<RankId, StoragePool> pools_;
   std::mutex initialising_;
   mutable std::map<RankId, std::map<Key, Storage>> memories_;  // Numbers, like pointers, do not carry const
   std::int64_t steps_ = 0;

@@ -1,6 +1,8 @@
 #include "validate/cpu/numbers.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "sim/base/check.hpp"
 
@@ -23,6 +25,15 @@ Storage::Storage(DataType type, std::int64_t elements) {
     values_ = std::vector<double>(size, std::numeric_limits<double>::quiet_NaN());
   else
     values_ = std::vector<float>(size, std::numeric_limits<float>::quiet_NaN());
+}
+
+void Storage::poison() {
+  std::visit(
+      [](auto& values) {
+        using Number = typename std::remove_reference_t<decltype(values)>::value_type;
+        std::ranges::fill(values, std::numeric_limits<Number>::quiet_NaN());
+      },
+      values_);
 }
 
 Numbers Storage::numbers() {

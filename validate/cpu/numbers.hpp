@@ -18,6 +18,9 @@ class Numbers {
   explicit Numbers(std::span<double> values) : doubles_{values.data()}, size_{values.size()}, type_{DataType::kFp64} {}
 
   [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t bytes() const {
+    return size_ * (type_ == DataType::kFp64 ? sizeof(double) : sizeof(float));
+  }
   [[nodiscard]] DataType type() const { return type_; }
   [[nodiscard]] double operator[](std::size_t i) const {
     return type_ == DataType::kFp64 ? doubles_[i] : static_cast<double>(floats_[i]);
@@ -51,6 +54,8 @@ class Storage {
   Storage(DataType type, std::int64_t elements);
 
   [[nodiscard]] Numbers numbers();
+  /// Makes it fresh again.
+  void poison();
 
  private:
   std::variant<std::vector<float>, std::vector<double>> values_;

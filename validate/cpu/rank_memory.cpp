@@ -1,6 +1,7 @@
 // The memory of one rank, and what its operations compute on it.
 
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -22,10 +23,22 @@ void RankRun::make_memory() {
     for (auto const buffer : buffers) ++users_left_[buffer.index()];
   }
   for (std::size_t i = 0; i < role_.buffers.size(); ++i) {
-    if (!role_.buffers[i].is_persistent) continue;
-    numbers_[i] = step_.environment.persistent(step_.program, role_.buffers[i], rank_);
-    record_memory(BufferId{i}, true, Time{});
+    auto const& buffer = role_.buffers[i];
+    if (buffer.is_persistent) {
+      numbers_[i] = step_.environment.persistent(step_.program, buffer, rank_);
+      record_memory(BufferId{i}, true, Time{});
+    } else if (buffer.category == program::MemoryCategory::kInputs && buffer.first_use.exists()) {
+      make(BufferId{i});
+      step_.environment.fill(step_.program, buffer, rank_, numbers_[i]);
+    }
   }
+}
+
+void RankRun::make(BufferId id) {
+  auto const& buffer = role_.buffers[id.index()];
+  auto const elements = step_.program.evaluate(buffer.elements, rank_);
+  auto& storage = storage_[id.index()].emplace(pool_.take(buffer.type, elements, step_.environment.fresh()));
+  numbers_[id.index()] = storage.numbers();
 }
 
 std::span<BufferId const> RankRun::buffers_of(OpId op) const {
@@ -36,10 +49,7 @@ void RankRun::allocate(OpId op) {
   for (auto const id : buffers_of(op)) {
     auto const& buffer = role_.buffers[id.index()];
     if (buffer.is_persistent || buffer.first_use != op) continue;
-    auto& storage = storage_[id.index()].emplace(buffer.type, step_.program.evaluate(buffer.elements, rank_));
-    numbers_[id.index()] = storage.numbers();
-    if (buffer.category == program::MemoryCategory::kInputs)
-      step_.environment.fill(step_.program, buffer, rank_, numbers_[id.index()]);
+    if (!storage_[id.index()]) make(id);  // inputs are there already
     record_memory(id, true, record_.spans[op.index()].issue);
   }
 }
@@ -130,7 +140,7 @@ void RankRun::compute(program::Operation const& op) {
     auto const elements = program.evaluate(copy->bytes, rank_) / size_of(all[0].type()).count();
     require_operand(program, op, all, 0, elements, all[0].type());
     require_operand(program, op, all, 1, elements, all[0].type());
-    for (std::size_t i = 0; i < all[0].size(); ++i) all[1].set(i, all[0][i]);
+    if (elements > 0) std::memmove(all[1].memory(), all[0].memory(), all[0].bytes());
   } else if (auto const* delay = std::get_if<program::Delay>(&op.work)) {
     sleep(delay->duration);
   } else {

@@ -12,7 +12,10 @@
 namespace twinstep::cpu {
 
 RankRun::RankRun(Step& step, RankId rank)
-    : step_{step}, rank_{rank}, role_{step.program.roles[step.program.role_of(rank).index()]} {
+    : step_{step},
+      rank_{rank},
+      role_{step.program.roles[step.program.role_of(rank).index()]},
+      pool_{step.environment.pool(rank)} {
   queues_.resize(role_.streams.size());
   has_ended_.resize(role_.operations.size());
   record_.spans.resize(role_.operations.size());
@@ -143,7 +146,8 @@ void RankRun::end(Issued const& issued) {
     step_.board.wake(rank_.index());
   }
   // Nobody else touches these any more. Persistent ones live in the environment.
-  for (auto const buffer : unused) storage_[buffer.index()].reset();
+  for (auto const buffer : unused)
+    if (auto& storage = storage_[buffer.index()]) pool_.give_back(std::move(*storage));
 }
 
 std::string RankRun::waits_for(program::Operation const& op) const {

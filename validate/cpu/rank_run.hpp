@@ -61,6 +61,8 @@ class RankRun {
   Issued issue(OpId op);
   std::vector<Turn> take_turns(program::Communication const& communication);
   void allocate(OpId op);
+  /// Gives a buffer that lives inside the step its memory.
+  void make(BufferId buffer);
   void release(OpId op);
   void record_memory(BufferId buffer, bool is_taken, Time time);
 
@@ -83,6 +85,7 @@ class RankRun {
   Step& step_;
   RankId rank_;
   program::Role const& role_;
+  StoragePool& pool_;
 
   std::vector<std::vector<BufferId>> buffers_of_op_;  // each once
   std::vector<std::optional<Storage>> storage_;       // by buffer, of those that live inside the step

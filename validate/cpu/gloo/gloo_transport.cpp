@@ -114,11 +114,10 @@ class GlooTransport::Post final : public Transfer {
       auto const& member = members[index];
       auto const sends = std::get<PointToPoint>(*member.part).sends;
       auto const numbers = sends ? member.sent : member.received;
-      auto const bytes = numbers.size() * static_cast<std::size_t>(size_of(numbers.type()).count());
       if (sends)
-        passages->send(numbers.memory(), bytes, message.peer.index(), message.number);
+        passages->send(numbers.memory(), numbers.bytes(), message.peer.index(), message.number);
       else
-        passages->receive(numbers.memory(), bytes, message.peer.index(), message.number);
+        passages->receive(numbers.memory(), numbers.bytes(), message.peer.index(), message.number);
     }
   }
 
