@@ -20,3 +20,9 @@ set_target_properties(device_conformance PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${P
 if(TARGET twinstep_cuda)
   add_dependencies(device_conformance twinstep_cuda)
 endif()
+
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_Interpreter_FOUND)
+  add_test(NAME unit_device_check
+           COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/unit/device_check_test.py)
+endif()
