@@ -164,6 +164,16 @@ TEST_CASE("rccl-tests are told from nccl-tests", "[records][nccl-tests]") {
   CHECK(log.device_names().at(0) == "AMD Instinct MI300X");
 }
 
+TEST_CASE("a row whose time is no number is left out", "[records][nccl-tests]") {
+  auto const log = read_one(std::string{"# all_gather_perf\n"} + kHeader +
+                            "  1024  256  float  none  -1  10.0  0.1  0.1  0  10.0  0.1  0.1  0\n"
+                            "  2048  512  float  none  -1  -nan  0.1  0.1  0  10.0  0.1  0.1  0\n"
+                            "  4096  512  float  none  -1  -3.0  0.1  0.1  0  10.0  0.1  0.1  0\n");
+  CHECK(log.rows.size() == 1);
+  CHECK(has(log.warnings, "the row of 2048 bytes has a time that is no number; it is left out"));
+  CHECK(has(log.warnings, "the row of 4096 bytes has a time that is no number; it is left out"));
+}
+
 TEST_CASE("wrong elements and failed programs are said", "[records][nccl-tests]") {
   auto const log = read_one(std::string{"# all_gather_perf\n"} + kHeader +
                             "  1024  256  float  none  -1  10.0  0.1  0.1  7  10.0  0.1  0.1  0\n"

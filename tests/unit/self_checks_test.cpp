@@ -159,17 +159,38 @@ TEST_CASE("all_reduce and reduce_scatter of one system should agree at large siz
   CHECK(check(all_reduce + ", " + record_text("reduce_scatter", 4, "[[1073741824, 5368.709]]")).empty());
 }
 
-TEST_CASE("bus bandwidth above or far below what the links carry is said", "[records][self-checks]") {
-  // Two nodes: every byte of an all_reduce must cross each node's NICs at least once each way, so algbw <= 8 x 50 GB/s,
-  // as much as the GPUs' link of 400 GB/s over 1.875 = 213 GB/s: busbw <= 400.
-  auto const of = [](double microseconds) {
-    return check_on_two_nodes(record_text("all_reduce", 16, fmt::format("[[1073741824, {}]]", microseconds)));
+TEST_CASE("bus bandwidth above what the links can carry is said", "[records][self-checks]") {
+  // Two nodes: half of an all_reduce's bytes must leave each node and the sum of the others' come back, so that algbw
+  // is 8 x 50 GB/s at most by the NICs, which is 750 GB/s of bus bandwidth (1.875 x 400). A GPU sends and
+  // receives 1.875 times its bytes over its link of 400 GB/s: 400 GB/s of bus bandwidth.
+  auto const of = [](std::string const& kind, double microseconds) {
+    return check_on_two_nodes(record_text(kind, 16, fmt::format("[[1073741824, {}]]", microseconds)));
   };
-  REQUIRE(of(4000).size() == 1);  // 1.875 x 268.4 = 503 GB/s
-  CHECK_THAT(of(4000).front(), Catch::Contains("reaches 503.3 GB/s") && Catch::Contains("carry 400 at most"));
-  CHECK(of(5500).empty());  // 366 GB/s
-  REQUIRE(of(20000).size() == 1);
-  CHECK_THAT(of(20000).front(), Catch::Contains("25 % of the 400"));
+  REQUIRE(of("all_reduce", 4000).size() == 1);  // 1.875 x 268.4 = 503 GB/s
+  CHECK_THAT(of("all_reduce", 4000).front(),
+             Catch::Contains("reaches 503.3 GB/s") && Catch::Contains("carry 400 at most"));
+  CHECK(of("all_reduce", 5500).empty());  // 366 GB/s
+  // alltoall: 8 ranks send half of their bytes to the other node: algbw <= 400 / (8 x 1/2) = 100 GB/s, times 15/16.
+  REQUIRE(of("alltoall", 10000).size() == 1);  // 100.7 GB/s
+  CHECK_THAT(of("alltoall", 10000).front(), Catch::Contains("carry 93.75 at most"));
+  CHECK(of("alltoall", 12000).empty());
+}
+
+TEST_CASE("bus bandwidth far below the links is said", "[records][self-checks]") {
+  // Two nodes: a ring passes each NIC once, 8 x 50 GB/s.
+  auto const slow = check_on_two_nodes(record_text("all_reduce", 16, "[[1073741824, 20000]]"));
+  REQUIRE(slow.size() == 1);  // 1.875 x 53.69 = 100.7 GB/s
+  CHECK_THAT(slow.front(),
+             Catch::Contains("reaches 100.7 GB/s") && Catch::Contains("25 % of the 400 of the node's NICs"));
+  CHECK(check_on_two_nodes(record_text("all_reduce", 16, "[[1073741824, 12000]]")).empty());
+  // Only one GPU of each node takes part: its slot of 25 GB/s is the limit, and there is no link in the node.
+  CHECK(check_records(read(record_text("all_reduce", 2, "[[1073741824, 53687]]")), [](CollectiveRecord const&) {
+          auto machine = two_nodes();
+          machine.node.gpus = 1;
+          machine.node.gpu_link.value = BytesPerSecond{};
+          machine.node.pcie.value = BytesPerSecond{25e9};
+          return std::optional{machine};
+        }).empty());
 }
 
 TEST_CASE("times that cannot be are refused where they stand", "[records][self-checks]") {

@@ -96,7 +96,7 @@ class TimelineBuilder {
     if (has_host) chosen.insert(chosen.end(), events.host.begin(), events.host.end());
     std::erase_if(chosen, [&](KinetoEvent const* event) { return event->end < origin_; });
     for (auto const* const event : chosen) rows[{is_host(*event), event->row}];
-    auto track = Track{"rank", rank, 1, {}};
+    auto track = Track{"measured", rank, 1, {}};
     for (auto& [key, stream] : rows) {
       auto const& [host, row] = key;
       stream = StreamId{track.streams.size()};

@@ -102,7 +102,8 @@ class LogReader {
   void keep_ended_rows() {
     for (auto& read : rows_.take()) {
       if (read.is_cut)
-        warn(fmt::format("the row of {} bytes is cut off{}", read.row.size.count(),
+        warn(fmt::format("the row of {} bytes {}{}", read.row.size.count(),
+                         read.has_all_words ? "has a time that is no number" : "is cut off",
                          read.row.out_of_place ? " after its first half" : "; it is left out"));
       if (read.row.out_of_place) keep(std::move(read));
     }

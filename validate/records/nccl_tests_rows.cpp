@@ -101,6 +101,7 @@ void RowReader::end_row() {
                       .reduction = word_at({"redop", "op"})};
   if (columns_.halves > 1) read.row.in_place = timing(second);
   read.is_cut = !read.row.out_of_place || (!read.row.in_place && words_.size() > second);
+  read.has_all_words = words_.size() >= columns_.words();
   ended_.push_back(std::move(read));
   words_.clear();
 }

@@ -35,6 +35,7 @@ struct ReadRow {
   std::string type;
   std::string reduction;
   bool is_cut = false;  ///< a half of it is missing or not complete; `row.out_of_place` is empty if it is the first
+  bool has_all_words = true;  ///< so that what is missing was no number
 };
 
 /// Puts rows together from the words of lines; messages of the library may cut a row in two.
