@@ -7,12 +7,8 @@
 
 namespace twinstep::app {
 
-namespace {
-constexpr int kMostFiles = 1 << 20;
-}
-
 void add_import(CLI::App& program, int& exit_code) {
-  auto* const command = program.add_subcommand("import", "Turn dumps and logs into profiles and records");
+  auto* const command = program.add_subcommand("import", "Turn dumps, logs and traces into what we read");
   command->require_subcommand(1);
   using Source = ImportOptions::Source;
   auto const add = [&](std::string const& name, std::string const& text, Source source) {
@@ -22,7 +18,8 @@ void add_import(CLI::App& program, int& exit_code) {
     auto const has_ranks = source == Source::kKineto || source == Source::kStepTimes;
     auto* const files = subcommand->add_option("FILE", options->files,
                                                has_ranks ? "Files to read, one for each rank" : "The file to read");
-    files->required()->expected(1, has_ranks ? kMostFiles : 1);
+    files->required();
+    if (!has_ranks) files->expected(1);
     subcommand->add_option("--out", options->out, "Write a file instead of printing")->type_name("FILE");
     if (source == Source::kKineto)
       subcommand->add_option("--step", options->step, "Which ProfilerStep# (the one of median\nlength)")
@@ -36,9 +33,9 @@ void add_import(CLI::App& program, int& exit_code) {
   };
   add("nccl-topology", "A node profile from a file of NCCL_TOPO_DUMP_FILE", Source::kNcclTopology);
   add("nvidia-smi", "A node profile from `nvidia-smi topo -m`", Source::kNvidiaSmi);
-  add("nccl-tests", "Records from logs of nccl-tests or rccl-tests, text or JSON", Source::kNcclTests);
+  add("nccl-tests", "Records from logs of nccl-tests and rccl-tests", Source::kNcclTests);
   add("kineto", "A timeline from traces of the PyTorch profiler", Source::kKineto);
-  add("step-times", "Step records from CSV files or PyTorch's DDP benchmark", Source::kStepTimes);
+  add("step-times", "Step records from CSV or PyTorch's DDP benchmark", Source::kStepTimes);
 }
 
 }  // namespace twinstep::app
