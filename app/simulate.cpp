@@ -96,6 +96,9 @@ reports::NamedSummary ask(Scenario const& scenario, engine::Fidelity fidelity,
   timeline.manifest.version = kVersion;
   timeline.manifest.scenario = scenario.title();
   auto summary = reports::summarize(timeline);
+  if (auto const& error = scenario.cluster.step_error)
+    summary.interval = {to_duration(to_seconds(summary.step_time) * error->low.value),
+                        to_duration(to_seconds(summary.step_time) * error->high.value)};
   if (!summary.fits) summary.way_out = find_way_out(scenario);
   if (trace) write_trace(*trace, std::move(timeline), step, scenario);
   return {scenario.strategy_title, std::move(summary)};

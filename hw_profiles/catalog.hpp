@@ -13,7 +13,7 @@
 /// The profiles that ship with the program, by kind and name.
 namespace twinstep::hw_profiles {
 
-enum class Kind : std::uint8_t { kGpu, kLink, kNode, kTransport, kFabric, kLibrary, kCluster };
+enum class Kind : std::uint8_t { kGpu, kLink, kNode, kTransport, kFabric, kLibrary, kStack, kCluster };
 
 /// The shipped profile that a name names, itself or by one of the "aliases" of a GPU ("h100-80g" is "h100-sxm5-80"), or
 /// nothing.
@@ -58,7 +58,7 @@ struct ProfileSummary {
 namespace twinstep {
 template <>
 struct EnumNames<hw_profiles::Kind> {
-  static constexpr std::array<std::string_view, 7> values{"gpu",    "link",    "node",   "transport",
-                                                          "fabric", "library", "cluster"};
+  static constexpr std::array<std::string_view, 8> values{"gpu",    "link",    "node",  "transport",
+                                                          "fabric", "library", "stack", "cluster"};
 };
 }  // namespace twinstep

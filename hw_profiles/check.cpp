@@ -21,16 +21,18 @@ void read_as(Kind kind, io::Node const& document) {
     case Kind::kLink: static_cast<void>(read_link(document)); break;
     case Kind::kTransport: static_cast<void>(read_transport(document)); break;
     case Kind::kLibrary: static_cast<void>(read_library(document)); break;
+    case Kind::kStack: static_cast<void>(read_stack(document)); break;
     case Kind::kCluster: static_cast<void>(read_cluster(document)); break;
   }
 }
 
 Kind kind_of(io::Node const& document) {
-  auto constexpr way_out = "name KIND.schema.json, KIND being cluster, node, gpu, fabric, link, transport or library";
+  auto constexpr way_out =
+      "name KIND.schema.json, KIND being cluster, node, gpu, fabric, link, transport, library or stack";
   if (!document.has("$schema")) document.fail("found no \"$schema\", which says what kind of profile this is", way_out);
   auto const schema = document.at("$schema");
-  for (auto const kind :
-       {Kind::kGpu, Kind::kLink, Kind::kNode, Kind::kTransport, Kind::kFabric, Kind::kLibrary, Kind::kCluster})
+  for (auto const kind : {Kind::kGpu, Kind::kLink, Kind::kNode, Kind::kTransport, Kind::kFabric, Kind::kLibrary,
+                          Kind::kStack, Kind::kCluster})
     if (schema.string().ends_with(fmt::format("{}.schema.json", name_of(kind)))) return kind;
   schema.fail(fmt::format("found {}, expected the schema of a profile", quoted(schema.string())), way_out);
 }

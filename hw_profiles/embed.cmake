@@ -2,7 +2,7 @@
 # Writes every profile and schema as a raw string into one table, sorted by folder and name.
 set(text "#include \"hw_profiles/embedded.hpp\"\n\nnamespace twinstep::hw_profiles {\n\n")
 string(APPEND text "std::span<EmbeddedFile const> embedded_files() {\n  static constexpr EmbeddedFile kFiles[] = {\n")
-foreach(folder clusters fabrics gpus libraries links nodes schema transports tuning)
+foreach(folder clusters fabrics gpus libraries links nodes schema stacks transports tuning)
   file(GLOB files RELATIVE ${ROOT} ${ROOT}/${folder}/*.json)
   list(SORT files)
   foreach(file IN LISTS files)

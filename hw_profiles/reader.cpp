@@ -20,6 +20,7 @@ class Reader : public NumberReader {
   hardware::Gpu gpu(Node const& node) const;
   hardware::Node node(Node const& node) const;
   hardware::Fabric fabric(Node const& node) const;
+  hardware::Stack stack(Node const& node) const;
 
  private:
   hardware::KernelEfficiency kernel_efficiency(Node const& node) const;
@@ -167,6 +168,23 @@ hardware::Fabric Reader::fabric(Node const& node) const {
   return fabric;
 }
 
+hardware::Stack Reader::stack(Node const& node) const {
+  node.allow_only({"name", "description", "compute", "elementwise", "loss", "optimizer", "gradient_bytes", "lateness",
+                   "fitted_on"});
+  auto stack = hardware::Stack{.name = text(node, "name"),
+                               .description = optional_text(node, "description"),
+                               .compute = sourced(node, "compute", positive_number),
+                               .elementwise = sourced(node, "elementwise", positive_number),
+                               .loss = sourced(node, "loss", positive_number),
+                               .optimizer = sourced(node, "optimizer", positive_number),
+                               .gradient_bytes = sourced(node, "gradient_bytes", number_from_zero),
+                               .lateness = sourced(node, "lateness", number_from_zero)};
+  if (auto const families = node.find("fitted_on"))
+    for (auto const& family : families->elements())
+      stack.fitted_on.push_back({text(family, "family"), count(family.at("most_nodes"))});
+  return stack;
+}
+
 /// "faults": what is slower than its kind, or broken.
 std::vector<hardware::Fault> read_faults(Node const& list) {
   auto faults = std::vector<hardware::Fault>{};
@@ -196,7 +214,8 @@ void check_fit(Node const& document, hardware::Cluster const& cluster) {
 
 hardware::Cluster Reader::cluster() const {
   auto const& document = resolved().document;
-  document.allow_only({"name", "description", "node", "fabric", "library", "nodes", "faults", "calibration"});
+  document.allow_only(
+      {"name", "description", "node", "fabric", "library", "stack", "nodes", "faults", "step_error", "calibration"});
   auto cluster = hardware::Cluster{.name = text(document, "name"),
                                    .description = optional_text(document, "description"),
                                    .node = node(document.at("node")),
@@ -205,6 +224,11 @@ hardware::Cluster Reader::cluster() const {
                                    .library = read_library(*this, document.at("library")),
                                    .calibration = optional_text(document, "calibration")};
   if (cluster.calibration.empty()) cluster.calibration = "uncalibrated: its profile does not say what was measured";
+  if (auto const its = document.find("stack")) cluster.stack = stack(*its);
+  if (auto const band = document.find("step_error")) {
+    band->allow_only({"low", "high"});
+    cluster.step_error = {sourced(*band, "low", positive_number), sourced(*band, "high", positive_number)};
+  }
   if (auto const faults = document.find("faults")) cluster.faults = read_faults(*faults);
   check_fit(document, cluster);
   return cluster;
@@ -256,6 +280,11 @@ hardware::Link read_link(Node const& reference) {
 hardware::Transport read_transport(Node const& reference) {
   auto const resolved = resolve(Kind::kTransport, reference);
   return read_transport(NumberReader{resolved}, resolved.document);
+}
+
+hardware::Stack read_stack(Node const& reference) {
+  auto const resolved = resolve(Kind::kStack, reference);
+  return Reader{resolved}.stack(resolved.document);
 }
 
 hardware::Library read_library(Node const& reference) {

@@ -14,7 +14,7 @@
 namespace twinstep::hw_profiles {
 
 /// Reads what a scenario's "cluster" says: a name, a path, or an object with overrides ("profile", "nodes", "gpu",
-/// "node", "fabric", "library", "faults"), a whole cluster inline, or its physical facts (facts.hpp). See resolve.hpp
+/// "node", "fabric", "library", "stack", "faults"), a whole cluster inline, or its physical facts (facts.hpp). See resolve.hpp
 /// for the forms.
 /// Throws InputError where the machine is incomplete, contradicts itself, or is larger than its fabric.
 [[nodiscard]] hardware::Cluster read_cluster(io::Node const& reference);
@@ -31,5 +31,6 @@ namespace twinstep::hw_profiles {
 [[nodiscard]] hardware::Link read_link(io::Node const& reference);
 [[nodiscard]] hardware::Transport read_transport(io::Node const& reference);
 [[nodiscard]] hardware::Library read_library(io::Node const& reference);
+[[nodiscard]] hardware::Stack read_stack(io::Node const& reference);
 
 }  // namespace twinstep::hw_profiles

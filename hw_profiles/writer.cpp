@@ -165,6 +165,7 @@ void put(Writer& out, std::string_view key, hardware::Library const& library) {
       out.open(collective, '{');
       put(out, "algorithm", name_of(fixed.algorithm));
       put(out, "messages_per_step", fixed.messages_per_step);
+      if (fixed.half_duplex_beyond) put(out, "half_duplex_beyond", *fixed.half_duplex_beyond);
       out.close('}');
     }
     out.close('}');
@@ -243,6 +244,7 @@ void put(Writer& out, std::string_view key, hardware::Stack const& stack) {
   put(out, "elementwise", stack.elementwise);
   put(out, "loss", stack.loss);
   put(out, "optimizer", stack.optimizer);
+  put(out, "gradient_bytes", stack.gradient_bytes);
   put(out, "lateness", stack.lateness);
   out.open("fitted_on", '[');
   for (auto const& seen : stack.fitted_on) {

@@ -28,6 +28,12 @@ struct Summary {
   std::int64_t tokens = 0;  ///< of the global batch
 
   Duration step_time;
+  /// Where the step time lies nine times in ten; absent where nothing was measured that could tell.
+  struct Range {
+    Duration low;
+    Duration high;
+  };
+  std::optional<Range> interval;
   TokensPerSecond token_rate;
   TokensPerSecond token_rate_per_gpu;
   FlopsPerSecond model_rate_per_gpu;  ///< model FLOPs, without recomputation

@@ -86,6 +86,15 @@ void write_network(JsonWriter& json, Summary const& summary) {
   json.end_array();
 }
 
+void write_interval(JsonWriter& json, Summary const& summary) {
+  if (!summary.interval) return json.member("interval", nullptr);
+  json.key("interval");
+  json.begin_object();
+  json.member("low_s", summary.interval->low);
+  json.member("high_s", summary.interval->high);
+  json.end_object();
+}
+
 }  // namespace
 
 std::string summary_json(Summary const& summary, Seconds wall) {
@@ -109,7 +118,7 @@ std::string summary_json(Summary const& summary, Seconds wall) {
   write_does_not_fit(json, summary);
   write_time(json, summary);
   write_network(json, summary);
-  json.member("interval", nullptr);
+  write_interval(json, summary);
   json.member("calibration", summary.calibration);
   json.member("events", summary.events);
   json.member("wall_s", wall.count());

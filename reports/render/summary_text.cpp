@@ -37,7 +37,10 @@ std::string fit_text(Summary const& summary) {
 }
 
 std::string speed(Summary const& summary, TextStyle const& style) {
-  auto text = fact("step time", time_text(summary.step_time), style);
+  auto const& range = summary.interval;
+  auto const in =
+      range ? fmt::format(" (nine times in ten {} to {})", time_text(range->low), time_text(range->high)) : "";
+  auto text = fact("step time", time_text(summary.step_time) + in, style);
   if (summary.tokens > 0)
     text +=
         fact("throughput",

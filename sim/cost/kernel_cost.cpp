@@ -1,6 +1,7 @@
 #include "sim/cost/kernel_cost.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/base/check.hpp"
 
@@ -23,14 +24,22 @@ Bytes bytes_moved(Attention const& a) {
 
 }  // namespace
 
-KernelModel::KernelModel(hardware::Gpu const& gpu)
-    : gemm_{gpu.efficiency.gemm.value},
-      gemm_half_k_{gpu.efficiency.gemm_half_k.value},
-      attention_forward_{gpu.efficiency.attention_forward.value},
-      attention_backward_{gpu.efficiency.attention_backward.value},
-      memory_{gpu.efficiency.memory.value},
+KernelModel::KernelModel(hardware::Gpu const& gpu, hardware::Stack const& stack, std::int64_t nodes)
+    : gemm_half_k_{gpu.efficiency.gemm_half_k.value},
       sms_{static_cast<double>(gpu.sm_count.value)},
       start_{gpu.kernel_start.value} {
+  auto const wait = 1 + stack.lateness.value * std::log2(static_cast<double>(std::max<std::int64_t>(1, nodes)));
+  auto const arithmetic = stack.compute.value * wait;
+  gemm_ = gpu.efficiency.gemm.value / arithmetic;
+  attention_forward_ = gpu.efficiency.attention_forward.value / arithmetic;
+  attention_backward_ = gpu.efficiency.attention_backward.value / arithmetic;
+  gemm_memory_ = gpu.efficiency.memory.value / wait;
+  memory_.fill(gemm_memory_);
+  memory_[static_cast<std::size_t>(Function::kTransformer)] /= stack.elementwise.value;
+  memory_[static_cast<std::size_t>(Function::kCrossEntropy)] /= stack.loss.value;
+  memory_[static_cast<std::size_t>(Function::kAdamW)] /= stack.optimizer.value;
+  auto const memory_rate = gpu.memory_bandwidth.value.count() * gemm_memory_;
+  if (stack.gradient_bytes.value > 0) gradient_copy_ = stack.gradient_bytes.value / memory_rate;
   for (auto const& peak : gpu.peaks) peak_[static_cast<std::size_t>(peak.type)] = peak.rate.value.count();
 }
 
@@ -40,20 +49,31 @@ Duration KernelModel::compute_at(double flops, double rate, std::int64_t held_sm
   return to_duration(Seconds{flops / (rate * free_share)});
 }
 
+/// Only the gradient of a weight sums over the rows of both operands.
+Duration KernelModel::gradient_copy(Gemm const& gemm) const {
+  if (!gemm.transpose_a || gemm.batch > 1) return Duration{};
+  return to_duration(Seconds{gradient_copy_ * static_cast<double>(gemm.m * gemm.n)});
+}
+
 KernelDemand KernelModel::demand(Work const& work, std::int64_t elements, std::int64_t held_sms) const {
-  auto const inflated = [this](Bytes bytes) { return to_bytes(static_cast<double>(bytes.count()) / memory_); };
+  auto const inflated = [](Bytes bytes, double reached) {
+    return to_bytes(static_cast<double>(bytes.count()) / reached);
+  };
   if (auto const* gemm = std::get_if<Gemm>(&work)) {
     auto const k = static_cast<double>(gemm->k);
     auto const rate = peak_[static_cast<std::size_t>(gemm->type)] * gemm_ * k / (k + gemm_half_k_);
-    return {start_, compute_at(flops_of(work).count(), rate, held_sms), inflated(bytes_moved(*gemm))};
+    return {start_ + gradient_copy(*gemm), compute_at(flops_of(work).count(), rate, held_sms),
+            inflated(bytes_moved(*gemm), gemm_memory_)};
   }
   if (auto const* attention = std::get_if<Attention>(&work)) {
     auto const efficiency = attention->backward ? attention_backward_ : attention_forward_;
     auto const rate = peak_[static_cast<std::size_t>(attention->type)] * efficiency;
-    return {start_, compute_at(flops_of(work).count(), rate, held_sms), inflated(bytes_moved(*attention))};
+    return {start_, compute_at(flops_of(work).count(), rate, held_sms),
+            inflated(bytes_moved(*attention), gemm_memory_)};
   }
   auto const& elementwise = std::get<Elementwise>(work);
-  return {start_, Duration{}, inflated(Bytes{elements * elementwise.bytes_per_element})};
+  auto const reached = memory_[static_cast<std::size_t>(elementwise.function)];
+  return {start_, Duration{}, inflated(Bytes{elements * elementwise.bytes_per_element}, reached)};
 }
 
 }  // namespace twinstep::cost

@@ -17,18 +17,20 @@ struct KernelDemand {
   Bytes memory;      ///< HBM traffic, inflated by what kernels miss of the peak
 };
 
-/// The roofline of one GPU with the efficiencies of its profile.
+/// The roofline of one GPU with the efficiencies of its profile, and what the framework adds.
 ///
-///     GEMM       2mnk / (peak · gemm · k / (k + k0)), not below its bytes
-///     attention  FLOPs of the scores that are computed / (peak · attention), not below its bytes
-///     others     bytes read and written / (HBM · memory)
+///     GEMM       compute · 2mnk / (peak · gemm · k / (k + k0)), not below its bytes
+///     attention  compute · FLOPs of the scores that are computed / (peak · attention), not below its bytes
+///     a weight's gradient waits for gradient_bytes / (HBM · memory) an element besides
+///     others     bytes read and written · (elementwise | loss | optimizer) / (HBM · memory)
 ///
+/// All of it takes 1 + lateness · log2(nodes) times as long: each rank waits for the latest of all.
 /// Compute slows in proportion to the SMs that running communication kernels hold. Terms and their worth against
 /// measured steps: Korthikanti et al. (arXiv 2205.05198) and llm-foundry's single-node table; tile and wave
 /// quantisation explain nothing there and are left out.
 class KernelModel {
  public:
-  explicit KernelModel(hardware::Gpu const& gpu);
+  explicit KernelModel(hardware::Gpu const& gpu, hardware::Stack const& stack = {}, std::int64_t nodes = 1);
 
   /// Cost of `work`, a GEMM, an attention or a memory-bound kernel. `elements` is the number that the representative
   /// rank's memory-bound kernel handles; `held_sms` are taken by communication.
@@ -37,12 +39,16 @@ class KernelModel {
  private:
   [[nodiscard]] Duration compute_at(double flops, double rate, std::int64_t held_sms) const;
 
+  [[nodiscard]] Duration gradient_copy(program::Gemm const& gemm) const;
+
   std::array<double, kEnumSize<DataType>> peak_{};  // FLOP/s
   double gemm_ = 1;
   double gemm_half_k_ = 0;
   double attention_forward_ = 1;
   double attention_backward_ = 1;
-  double memory_ = 1;
+  std::array<double, kEnumSize<program::Function>> memory_{};  // of the HBM peak, by function
+  double gemm_memory_ = 1;
+  double gradient_copy_ = 0;  // s an element
   double sms_ = 1;
   Duration start_;
 };

@@ -87,7 +87,33 @@ struct Transport {
   Sourced<double> efficiency;           ///< of the NICs' rate
   Sourced<double> lone_gpu_efficiency;  ///< on top of it, where one GPU of a node takes part
   Sourced<Duration> step_latency;       ///< a network step on top of the library's own, one switch included
+  bool is_token_bucket = false;         ///< links are shaped: what a pause leaves unsent is made up for afterwards
   bool operator==(Transport const&) const = default;
+};
+
+/// Step records that constants have seen: those of a family on up to so many nodes.
+struct FittedFamily {
+  std::string family;
+  std::int64_t most_nodes = 1;
+  bool operator==(FittedFamily const&) const = default;
+};
+
+/// What a framework's kernels cost beyond the least that their work needs (hw_profiles/stacks). Without a profile every
+/// factor is 1: fused kernels that touch each byte once, and ranks that are never late.
+struct Stack {
+  std::string name;
+  std::string description;
+  Sourced<double> compute{1.0};      ///< on the arithmetic time of GEMMs and attention
+  Sourced<double> elementwise{1.0};  ///< on the bytes of a model's memory-bound kernels: casts and copies of eager code
+  Sourced<double> loss{1.0};         ///< on the bytes of the cross-entropy
+  Sourced<double> optimizer{1.0};    ///< on the bytes of the optimizer: unfused ones read and write their temporaries
+  /// Bytes that move for each element of a weight's gradient in each micro-batch: into flat buffers or buckets, divided,
+  /// cast, added up.
+  Sourced<double> gradient_bytes{0.0};
+  /// How much longer kernels take for each doubling of the nodes: every rank waits for the latest.
+  Sourced<double> lateness{0.0};
+  std::vector<FittedFamily> fitted_on;
+  bool operator==(Stack const&) const = default;
 };
 
 enum class CpuVendor : std::uint8_t { kIntel, kAmd, kOther };
@@ -170,7 +196,10 @@ struct Cluster {
   std::int64_t nodes = 1;
   Fabric fabric;
   Library library;
+  Stack stack;
   std::vector<Fault> faults;
+  /// Where nine of ten measured steps lie, as factors on their prediction; only a calibrated cluster has it.
+  std::optional<ErrorBand> step_error;
   std::string calibration;  ///< "uncalibrated: …", or what was fitted on what and when
   bool operator==(Cluster const&) const = default;
 

@@ -39,7 +39,8 @@ enum class CopyDirection : std::uint8_t { kDeviceToDevice, kHostToDevice, kDevic
 
 /// What a memory-bound kernel computes. The operands are the accesses of its operation, in the order given here;
 /// `scalar` is the number that the operation carries. `kTransformer` stands for the kernels of a transformer that
-/// only have a cost (norms, rotary embedding, gates, cross-entropy): the data-carrying executor refuses them.
+/// only have a cost (norms, rotary embedding, gates), `kCrossEntropy` for its loss: the data-carrying executor refuses
+/// them.
 enum class Function : std::uint8_t {
   kFill,          ///< out = scalar
   kScale,         ///< out = scalar * in; also a copy or a cast
@@ -48,8 +49,13 @@ enum class Function : std::uint8_t {
   kGeluBackward,  ///< out = gradient * gelu'(in); operands in, gradient, out
   kSquaredError,  ///< gradient = scalar * (prediction - target); operands prediction, target, gradient
   kAdamW,         ///< decoupled weight decay; operands master, gradient, first moment, second moment, model copy
-  kTransformer
+  kTransformer,
+  kCrossEntropy
 };
+
+[[nodiscard]] constexpr bool only_costs(Function function) {
+  return function == Function::kTransformer || function == Function::kCrossEntropy;
+}
 
 /// What memory holds, in the words of the ledger.
 enum class MemoryCategory : std::uint8_t {
@@ -118,8 +124,8 @@ struct EnumNames<program::CopyDirection> {
 };
 template <>
 struct EnumNames<program::Function> {
-  static constexpr std::array<std::string_view, 8> values{"fill",          "scale",         "add",   "gelu",
-                                                          "gelu_backward", "squared_error", "adamw", "transformer"};
+  static constexpr std::array<std::string_view, 9> values{
+      "fill", "scale", "add", "gelu", "gelu_backward", "squared_error", "adamw", "transformer", "cross_entropy"};
 };
 template <>
 struct EnumNames<program::MemoryCategory> {

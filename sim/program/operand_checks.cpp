@@ -145,8 +145,8 @@ void OperandCheck::check(Gemm const& gemm, Operands operands) {
 }
 
 void OperandCheck::check(Elementwise const& elementwise, Operands operands) {
-  if (elementwise.function == Function::kTransformer) return;
-  static constexpr std::array<std::size_t, kEnumSize<Function>> kOperands{1, 2, 3, 2, 3, 3, 5, 0};
+  if (only_costs(elementwise.function)) return;
+  static constexpr std::array<std::size_t, kEnumSize<Function>> kOperands{1, 2, 3, 2, 3, 3, 5};
   auto const expected = kOperands[static_cast<std::size_t>(elementwise.function)];
   // Parameters that are their own master copy have no fifth operand.
   auto const has_no_model_copy = elementwise.function == Function::kAdamW && operands.size() == expected - 1;

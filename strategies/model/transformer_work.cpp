@@ -95,7 +95,7 @@ UnitWork head_work(Transformer const& model, std::vector<Tensor> parameters, Ten
   auto const statistics = w.norm("head.norm", norm, model.norm, input, normed);
   w.matrix("head.logits", normed, matrix, logits);
   auto loss =
-      program::Elementwise{program::Function::kTransformer, scores, kCrossEntropyForwardBytes, shape.compute_type};
+      program::Elementwise{program::Function::kCrossEntropy, scores, kCrossEntropyForwardBytes, shape.compute_type};
   w.forward("head.cross_entropy.forward", loss, {reads(logits), reads(targets), writes(log_probabilities)}, 3);
 
   auto accesses = UnitWriter::Accesses{reads(logits), reads(targets), reads(log_probabilities)};

@@ -23,7 +23,7 @@ TEST_CASE("profiles list names every kind, and show prints each listed name", "[
     CHECK(io::parse({name, shown.out}).at("name").string() == name);
   }
   CHECK(lines >= 100);
-  for (auto const* const kind : {"cluster ", "node ", "gpu ", "fabric ", "link ", "transport ", "library "})
+  for (auto const* const kind : {"cluster ", "node ", "gpu ", "fabric ", "link ", "transport ", "library ", "stack "})
     CHECK_THAT(list.out, Catch::Contains(kind));
 }
 

@@ -1,5 +1,5 @@
 twinstep_test(unit_engine
-  SOURCES unit/event_queue_test.cpp unit/exact_network_test.cpp unit/fluid_network_test.cpp
+  SOURCES unit/event_queue_test.cpp unit/exact_network_test.cpp unit/fluid_network_test.cpp unit/kernel_cost_test.cpp
           unit/virtual_executor_test.cpp
   DEPENDS sim_engine)
 if(NOT TWINSTEP_SANITIZE) # millions of messages; unit_engine replays the same code under sanitizers

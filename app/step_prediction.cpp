@@ -1,0 +1,112 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "app/step_replay.hpp"
+#include "reports/summary.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/engine/virtual_executor.hpp"
+#include "strategies/analytic/formulas.hpp"
+#include "strategies/compile.hpp"
+
+namespace twinstep::app {
+namespace {
+
+using validate::StepAnswer;
+using validate::StepQuantity;
+using validate::StepRecord;
+
+bool measures(StepRecord const& record, StepQuantity quantity) {
+  return std::ranges::find(record.measurements, quantity, &validate::StepMeasurement::quantity) !=
+         record.measurements.end();
+}
+
+program::StepProgram program_of(strategies::Transformer const& model, strategies::Plan const& plan) {
+  auto compiled = strategies::compile(model, plan);
+  if (auto const* obstacle = std::get_if<strategies::Infeasible>(&compiled)) throw InputError{obstacle->reason};
+  return std::get<program::StepProgram>(std::move(compiled));
+}
+
+/// How much longer a step takes for one micro-batch more.
+Seconds micro_step_time(StepReplay const& replay, engine::Machine const& machine) {
+  auto plan = replay.plan;
+  auto const time = [&](std::int64_t micro_steps) {
+    plan.global_batch = plan.micro_batch * plan.ranks * micro_steps;
+    return to_seconds(engine::run(program_of(replay.model, plan), machine).step_time);
+  };
+  return time(2) - time(1);
+}
+
+/// Whether the factors of the stack, and with them the efficiencies of the GPU, were fitted to rows like this one.
+bool has_seen(hardware::Stack const& stack, StepRecord const& record, std::int64_t nodes) {
+  return std::ranges::any_of(stack.fitted_on, [&](hardware::FittedFamily const& seen) {
+    return seen.family == record.family && nodes <= seen.most_nodes;
+  });
+}
+
+StepAnswer simulated(StepRecord const& record, StepReplay const& replay) {
+  auto const machine = engine::Machine{replay.cluster};
+  auto const step = program_of(replay.model, replay.plan);
+  auto const timeline = engine::run(step, machine);
+  auto const summary = reports::summarize(timeline);
+  auto const ranks = static_cast<double>(replay.plan.ranks);
+  auto const nodes = divide_up(replay.plan.ranks, replay.cluster.node.gpus);
+  auto answer = StepAnswer{.step_time = to_seconds(summary.step_time),
+                           .peak_memory = summary.peak.total(),
+                           .tokens_per_gpu = static_cast<double>(step.facts.tokens) / ranks,
+                           .model_flops = step.facts.model_flops * (1 / ranks),
+                           .peak = *replay.cluster.node.gpu.peak(replay.plan.precision),
+                           .gpu = replay.cluster.node.gpu.name,
+                           .nodes = nodes,
+                           .is_recomputed = replay.plan.recompute == strategies::Recompute::kFull,
+                           .is_fitted = has_seen(replay.cluster.stack, record, nodes),
+                           .is_assumed = !replay.assumed.empty(),
+                           .notes = replay.near_to};
+  if (measures(record, StepQuantity::kMicroStepTime)) answer.micro_step_time = micro_step_time(replay, machine);
+  for (auto const& each : replay.assumed) answer.notes.push_back("assumed: " + each);
+  if (!summary.fits) answer.notes.emplace_back("predicted not to fit");
+  return answer;
+}
+
+/// Model states of a record that gives no more than a number of parameters, by the formula that its kind uses.
+StepAnswer counted(StepRecord const& record) {
+  using strategies::analytic::ShardedStates;
+  auto const& parallelism = record.parallelism;
+  if (parallelism.tensor * parallelism.pipeline > 1) return {.skipped = "tensor parallelism: the states of a part of a model"};
+  if (!record.model.parameters || !parallelism.data || parallelism.zero_stage.value_or(0) > 3)
+    return {.skipped = "not stated: the parameters, ranks or ZeRO stage"};
+  if (!record.offload.empty() && !record.offload.starts_with("none"))
+    return {.skipped = fmt::format("offload: {}", record.offload)};
+  auto const stage = parallelism.zero_stage.value_or(0);
+  auto bytes = strategies::analytic::StateBytes{};
+  auto notes = std::vector<std::string>{"counted from the parameters"};
+  // DeepSpeed's estimator counts an fp32 copy of the gradients with the optimizer, and 16-bit ones whole below stage 3.
+  auto sharded = static_cast<ShardedStates>(stage);
+  if (record.kind == "estimator") {
+    bytes = {.gradient = stage == 3 ? 0 : 2, .optimizer = 16};
+    if (sharded == ShardedStates::kGradients) sharded = ShardedStates::kOptimizer;
+    notes.emplace_back("as DeepSpeed's estimator counts, without its largest layer");
+  }
+  auto answer = StepAnswer{.model_states = strategies::analytic::model_state_memory(
+                               std::llround(*record.model.parameters), *parallelism.data, sharded, bytes),
+                           .notes = std::move(notes)};
+  return answer;
+}
+
+}  // namespace
+
+Seconds simulated_time(StepReplay const& replay) {
+  return to_seconds(engine::run(program_of(replay.model, replay.plan), engine::Machine{replay.cluster}).step_time);
+}
+
+StepAnswer predict_step(StepRecord const& record, std::optional<hardware::Cluster> const& named) try {
+  if (record.problem.empty() && measures(record, StepQuantity::kModelStateMemory)) return counted(record);
+  auto const replay = replay_of(record, named);
+  if (auto const* reason = std::get_if<NotReplayed>(&replay)) return {.skipped = reason->reason};
+  if (record.measurements.empty()) return {.skipped = "not predicted: what it measured"};
+  return simulated(record, std::get<StepReplay>(replay));
+} catch (InputError const& error) {
+  return {.skipped = fmt::format("no plan: {}", error.what())};
+}
+
+}  // namespace twinstep::app

@@ -1,0 +1,72 @@
+#include "sim/cost/kernel_cost.hpp"
+
+#include "tests/support/catch.hpp"
+
+using namespace twinstep;
+using namespace twinstep::literals;
+
+namespace {
+
+/// 100 TFLOP/s, half of it reached by GEMMs and attention; every byte of its memory bandwidth reached.
+hardware::Gpu gpu() {
+  auto gpu = hardware::Gpu{};
+  gpu.peaks = {{DataType::kBf16, {FlopsPerSecond{100e12}}}};
+  gpu.memory_bandwidth.value = 100_GBps;
+  gpu.sm_count.value = 100;
+  gpu.efficiency.gemm.value = 0.5;
+  gpu.efficiency.attention_forward.value = gpu.efficiency.attention_backward.value = 0.5;
+  gpu.efficiency.memory.value = 1;
+  return gpu;
+}
+
+// 2 · 1000³ FLOP at 50 TFLOP/s are 40 us.
+constexpr auto kGemm = program::Gemm{.m = 1000, .n = 1000, .k = 1000};
+
+cost::KernelDemand demand(hardware::Stack const& stack, program::Work const& work, std::int64_t nodes = 1) {
+  return cost::KernelModel{gpu(), stack, nodes}.demand(work, 1000, 0);
+}
+
+Bytes bytes(hardware::Stack const& stack, program::Function function) {
+  return demand(stack, program::Elementwise{.function = function, .bytes_per_element = 4}).memory;
+}
+
+}  // namespace
+
+TEST_CASE("without a software stack kernels cost the least that their work needs", "[cost]") {
+  CHECK(demand({}, kGemm).compute == 40_us);
+  CHECK(bytes({}, program::Function::kTransformer) == 4000_B);
+}
+
+TEST_CASE("a software stack multiplies arithmetic, and the bytes of each kind of memory-bound kernel", "[cost]") {
+  auto stack = hardware::Stack{};
+  stack.compute.value = 1.25;
+  stack.elementwise.value = 2;
+  stack.loss.value = 0.5;
+  stack.optimizer.value = 3;
+  CHECK(demand(stack, kGemm).compute == 50_us);
+  CHECK(bytes(stack, program::Function::kTransformer) == 8000_B);
+  CHECK(bytes(stack, program::Function::kCrossEntropy) == 2000_B);
+  CHECK(bytes(stack, program::Function::kAdamW) == 12000_B);
+  CHECK(bytes(stack, program::Function::kAdd) == 4000_B);  // a strategy's own kernels are what they are
+}
+
+TEST_CASE("only the gradient of a weight waits for the copies that the stack makes of it", "[cost]") {
+  // 1000² elements of 20 bytes at 100 GB/s are 200 us.
+  auto stack = hardware::Stack{};
+  stack.gradient_bytes.value = 20;
+  auto gradient = kGemm;
+  gradient.transpose_a = true;
+  CHECK(demand(stack, gradient).start == 200_us);
+  CHECK(demand(stack, gradient).compute == 40_us);
+  CHECK(demand(stack, kGemm).start == 0_us);
+  gradient.batch = 8;  // scores of unfused attention
+  CHECK(demand(stack, gradient).start == 0_us);
+}
+
+TEST_CASE("ranks are later with each doubling of the nodes", "[cost]") {
+  auto stack = hardware::Stack{};
+  stack.lateness.value = 0.05;
+  CHECK(demand(stack, kGemm, 1).compute == 40_us);
+  CHECK(demand(stack, kGemm, 2).compute == 42_us);
+  CHECK(demand(stack, kGemm, 16).compute == 48_us);
+}

@@ -1,0 +1,101 @@
+#include "app/step_replay.hpp"
+
+#include "tests/support/catch.hpp"
+#include "tests/support/step_records.hpp"
+
+using namespace twinstep;
+using namespace twinstep::tests;
+using strategies::StrategyName;
+
+namespace {
+
+strategies::Transformer model(std::string const& record) {
+  return std::get<strategies::Transformer>(app::model_of(read_step(record).model));
+}
+
+app::StepReplay replay(std::string const& record) {
+  return std::get<app::StepReplay>(app::replay_of(read_step(record), std::nullopt));
+}
+
+std::string reason(std::string const& record) {
+  auto const answer = app::replay_of(read_step(record), std::nullopt);
+  return std::holds_alternative<app::NotReplayed>(answer) ? std::get<app::NotReplayed>(answer).reason : "replayed";
+}
+
+std::string foundry(std::string const& from, std::string const& to) {
+  return changed(foundry_record(), from, to);
+}
+
+}  // namespace
+
+TEST_CASE("a record's model has as many parameters as the record says", "[steps]") {
+  // 48 (12 h² + 13 h) + (50368 + 2048 + 2) h: GPT-2 with biases, learned positions and a tied head.
+  auto const mpt = model(foundry_record());
+  CHECK(strategies::parameter_count(mpt) == 29'975'214'080);
+  CHECK_FALSE(mpt.gated_mlp);
+  CHECK(mpt.positions == 2048);
+
+  // 32 (2 h² + 2 · 1024 h + 3 · 14336 h + 2 h) + 2 · 128256 h + h: LLaMA 3 8B, its positions not stated.
+  auto const llama = model(R"({"id": "llama", "parallelism": {}, "measured": {},
+    "model": {"params": 8030261248, "layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "ffn": 14336,
+              "vocab": 128256, "seq_len": 8192, "tied_embeddings": false}})");
+  CHECK(strategies::parameter_count(llama) == 8'030'261'248);
+  CHECK(llama.gated_mlp);
+  CHECK(llama.kv_width() == 1024);
+  CHECK(llama.has_rotary_embedding());
+
+  // 36 (4 h² + 8 h² + 13 h) + 50257 h + 1024 h + 2 h: GPT-2 Large, rounded by its source, nothing else stated.
+  auto const gpt2 = model(R"({"id": "gpt2", "parallelism": {}, "measured": {},
+    "model": {"params": 774e6, "layers": 36, "hidden": 1280, "heads": 20, "ffn": 5120, "vocab": 50257,
+              "seq_len": 1024}})");
+  CHECK(strategies::parameter_count(gpt2) == 774'030'080);
+  CHECK(gpt2.tied_embeddings);
+}
+
+TEST_CASE("a stated head size decides the width of attention", "[steps]") {
+  auto const wide = model(foundry(R"("heads": 56)", R"("heads": 56, "head_dim": 256)"));
+  CHECK(wide.query_width() == 56 * 256);
+}
+
+TEST_CASE("a record's words become a plan on its machine", "[steps]") {
+  auto const full_shard = replay(foundry_record());
+  CHECK(full_shard.plan.strategy == StrategyName::kZero3);
+  CHECK(full_shard.plan.recompute == strategies::Recompute::kFull);
+  CHECK(full_shard.plan.precision == DataType::kBf16);
+  CHECK(full_shard.plan.ranks == 128);
+  CHECK(full_shard.cluster.nodes == 16);
+  CHECK(full_shard.cluster.stack.name == "pytorch-eager");
+  CHECK(full_shard.near_to == std::vector<std::string>{"FSDP by zero-3"});
+  CHECK(full_shard.assumed.empty());
+
+  CHECK(replay(foundry(R"("FULL_SHARD")", R"("SHARD_GRAD_OP")")).plan.strategy == StrategyName::kZero2);
+  auto const group =
+      replay(foundry(R"("zero_stage": 3, "fsdp_mode": "FULL_SHARD")", R"("zero_stage": 1, "zero1_group": 8)"));
+  CHECK(group.plan.strategy == StrategyName::kZero1);
+  CHECK_THAT(group.near_to.front(), Catch::Contains("for a group of 8"));
+  CHECK(replay(foundry(R"("torch_compile": false)", R"("torch_compile": true)")).cluster.stack.name ==
+        "pytorch-compiled");
+}
+
+TEST_CASE("what a record leaves out is assumed and said", "[steps]") {
+  auto const silent = replay(foundry(R"("full (per block, non-reentrant)", "flash_attention": true)", "null"));
+  CHECK(silent.assumed == std::vector<std::string>{"no recomputation", "fused attention"});
+  auto const once = replay(foundry(R"("global_batch": 1024, "grad_accum": 1)", R"("global_batch": null)"));
+  CHECK(once.plan.global_batch == 1024);
+  CHECK(once.assumed == std::vector<std::string>{"one micro-batch a step"});
+}
+
+TEST_CASE("what cannot be replayed says why", "[steps]") {
+  CHECK(reason(foundry(R"("tp": 1)", R"("tp": 8)")) == "tensor parallelism: 8");
+  CHECK(reason(foundry(R"("pp": 1)", R"("pp": 4)")) == "pipeline parallelism: 4");
+  CHECK_THAT(reason(foundry("bf16 AMP", "TransformerEngine fp8 AMP")), Catch::Contains("8-bit precision"));
+  CHECK_THAT(reason(foundry(R"("offload": "none")", R"("offload": "optimizer=cpu")")), Catch::Contains("offload"));
+  CHECK_THAT(reason(foundry(R"("full (per)", R"("selective (per)")), Catch::Contains("recomputation: selective"));
+  CHECK(reason(foundry(R"("micro_batch": 8)", R"("micro_batch": null)")) == "not stated: the micro-batch");
+  CHECK_THAT(reason(foundry(R"("grad_accum": 1)", R"("grad_accum": 2)")), Catch::Contains("contradictory batch"));
+  CHECK_THAT(reason(foundry(R"("dp": 128)", R"("dp": 256)")), Catch::Contains("contradictory batch"));
+  CHECK_THAT(reason(foundry(R"("nodes": 16)", R"("nodes": 8)")), Catch::Contains("128 ranks on a cluster of 64 GPUs"));
+  CHECK_THAT(reason(foundry("h100-80g", "h101-80g")), Catch::Contains("h100-80g"));
+  CHECK_THAT(reason(foundry(R"("seq_len": 2048)", R"("seq_len": null)")), Catch::Contains("not stated: the model's \"seq_len\""));
+  CHECK_THAT(reason(foundry(R"("name": "MPT-30b")", R"("kind": "CNN")")), Catch::Contains("no transformer: a CNN"));
+}

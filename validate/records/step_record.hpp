@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/enum_names.hpp"
+#include "sim/io/document.hpp"
+
+namespace twinstep::validate {
+
+/// What a step record measured.
+enum class StepQuantity : std::uint8_t {
+  kStepTime,         ///< of one optimizer step
+  kMicroStepTime,    ///< of one micro-batch, forward and backward ("iter_time_s")
+  kTokenRate,        ///< tokens a second and GPU
+  kPeakMemory,       ///< of one GPU
+  kModelStateMemory  ///< parameters, gradients and optimizer states of one GPU
+};
+
+/// One number of a record, in the unit that its source printed.
+struct StepMeasurement {
+  StepQuantity quantity{};
+  double value = 0;
+  std::string unit;      ///< "s", "tokens/s/GPU", "GB", "GiB", "MiB"
+  double unit_size = 1;  ///< in seconds, tokens per second and GPU, or bytes
+  std::string note;      ///< how it was derived, if it was
+};
+
+/// The model as a source states it; what it leaves out is empty.
+struct StepModel {
+  std::string name;
+  std::optional<double> parameters;
+  std::optional<std::int64_t> layers, hidden, heads, kv_heads, head_size, ffn, vocabulary, sequence_length;
+  std::optional<bool> tied_embeddings;
+  std::string positions;  ///< "learned …", "rotary …"
+  std::string kind;       ///< "CNN"; "" for a transformer
+};
+
+/// How its ranks share the work. A degree that is not stated is 1.
+struct StepParallelism {
+  std::optional<std::int64_t> data;  ///< replicas including shards
+  std::optional<std::int64_t> zero_stage;
+  std::optional<std::int64_t> zero1_group;  ///< ranks that the optimizer state is sharded over
+  std::string fsdp_mode;
+  std::int64_t tensor = 1, pipeline = 1, context = 1, expert = 1;
+};
+
+/// One published or measured training step.
+struct StepRecord {
+  std::string id;
+  std::string family;  ///< records of one source and software
+  std::string kind;    ///< "measured", "analytic" (a formula's value) or "estimator"
+  std::string stack;
+  StepModel model;
+  StepParallelism parallelism;
+  std::string precision;
+  std::optional<std::int64_t> micro_batch, global_batch, accumulation;
+  std::string recompute;
+  std::optional<bool> flash_attention;
+  bool is_compiled = false;  ///< by torch.compile
+  std::string optimizer;
+  std::string offload;
+  std::string confidence;          ///< "high", "medium", "low"
+  std::vector<std::string> flags;  ///< consistency checks that it failed
+  std::vector<StepMeasurement> measurements;
+  std::optional<io::Node> cluster;  ///< the physical facts of the machine
+  std::string problem;              ///< why it could not be read; then only `id` and `family` are sure
+
+  /// Whether its numbers may count: a record that its collector doubts is shown and not scored.
+  [[nodiscard]] bool is_trusted() const { return flags.empty() && confidence != "low"; }
+};
+
+/// Reads a JSON array of records: "id", "family", "model", "parallelism", "measured", … as published collections have
+/// them, or the same with "measurement": "step", as `twinstep measure step --json` writes. A record that cannot be read
+/// is kept with its problem. Throws InputError where the document is not an array of such records.
+[[nodiscard]] std::vector<StepRecord> read_step_records(io::Node const& document);
+
+}  // namespace twinstep::validate
+
+namespace twinstep {
+template <>
+struct EnumNames<validate::StepQuantity> {
+  static constexpr std::array<std::string_view, 5> values{"step time", "micro-step time", "tokens/s/GPU", "peak memory",
+                                                          "model states"};
+};
+}  // namespace twinstep
