@@ -19,7 +19,10 @@ if(TARGET validate_gloo)
     DEPENDS tests_conformance validate_gloo)
   target_compile_definitions(unit_gloo PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>"
                                                TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
-  twinstep_test(conformance_gloo SOURCES conformance/gloo_conformance_test.cpp DEPENDS tests_conformance validate_gloo)
+  twinstep_test(conformance_gloo
+    SOURCES conformance/gloo_conformance_test.cpp conformance/gloo_training_test.cpp conformance/training.cpp
+            support/shared_numbers.cpp
+    DEPENDS tests_conformance strategies validate_gloo)
 else()
   add_test(NAME conformance_gloo
            COMMAND ${CMAKE_COMMAND} -E echo "SKIPPED: built without Gloo; scripts/install_dependencies.sh installs it")

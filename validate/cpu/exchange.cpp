@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include <fmt/format.h>
@@ -64,6 +65,7 @@ class Exchange {
 
   Bytes run() {
     using enum CollectiveKind;
+    if (members_.size() == 1) return keep();
     auto const n = static_cast<std::int64_t>(members_.size());
     switch (kind_) {
       case kAllReduce: reduce(), deliver_all(); return bytes(2 * (n - 1) * elements_);
@@ -90,6 +92,15 @@ class Exchange {
   }
   [[nodiscard]] Bytes bytes(std::int64_t elements) const {
     return size_of(collective_of(members_.front()).type) * elements;
+  }
+
+  /// Alone, a member receives what it sends, whatever the collective.
+  Bytes keep() {
+    auto const& member = members_.front();
+    require_size(member, member.sent, size(), "sends", meeting_);
+    require_size(member, member.received, size(), "receives", meeting_);
+    if (size() > 0) std::memmove(member.received.memory(), member.sent.memory(), member.sent.bytes());
+    return {};
   }
 
   /// whole_ = the members' whole regions, combined.

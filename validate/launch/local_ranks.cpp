@@ -90,12 +90,17 @@ class Child {
       : process_{other.process_}, pid_{std::exchange(other.pid_, -1)}, reason_{std::exchange(other.reason_, -1)} {}
   Child& operator=(Child&&) = delete;
   ~Child() {
-    if (pid_ > 0) static_cast<void>(end(Clock::now()));
+    if (pid_ > 0) end(Clock::now());
     if (reason_ >= 0) ::close(reason_);
   }
 
-  /// Waits for its end, and kills it at `deadline`. Returns why it failed, "" if it did not or was killed here.
-  [[nodiscard]] std::string end(Clock::time_point deadline) {
+  /// How it ended. Both are empty if it did its work, or was killed here.
+  struct End {
+    std::string killed_by;
+    std::string failed_because;
+  };
+  /// Waits for its end, and kills it at `deadline`.
+  End end(Clock::time_point deadline) {
     auto text = std::string{};
     auto const is_over = read_reason(text, deadline);
     if (!is_over) ::kill(pid_, SIGKILL);
@@ -105,9 +110,10 @@ class Child {
     pid_ = -1;
     if (!is_over) return {};
     if (WIFSIGNALED(status))
-      return fmt::format("rank {} was killed by signal {} ({})", process_, WTERMSIG(status),
-                         ::strsignal(WTERMSIG(status)));
-    return WEXITSTATUS(status) == 0 ? "" : fmt::format("rank {}: {}", process_, text);
+      return {fmt::format("rank {} was killed by signal {} ({})", process_, WTERMSIG(status),
+                          ::strsignal(WTERMSIG(status))),
+              ""};
+    return {"", WEXITSTATUS(status) == 0 ? "" : fmt::format("rank {}: {}", process_, text)};
   }
 
  private:
@@ -132,35 +138,61 @@ class Child {
 
 }  // namespace
 
-void run_local_ranks(int processes, std::function<void(Launch const& launch)> const& body) {
-  auto const folder = TemporaryFolder{};
-  auto launch =
-      Launch{.process = 0, .processes = processes, .local_process = 0, .job = "", .meeting_place = folder.path()};
-  std::fflush(nullptr);  // or the others would print it again
-  auto children = std::vector<Child>{};
-  for (auto process = 1; process < processes; ++process) {
-    auto theirs = launch;
-    theirs.process = theirs.local_process = process;
-    children.emplace_back(theirs, body);
+class LocalRanks::Others {
+ public:
+  Others(int processes, Body const& body)
+      : launch_{.process = 0, .processes = processes, .local_process = 0, .job = "", .meeting_place = folder_.path()} {
+    std::fflush(nullptr);  // or the others would print it again
+    for (auto process = 1; process < processes; ++process) {
+      auto theirs = launch_;
+      theirs.process = theirs.local_process = process;
+      children_.emplace_back(theirs, body);
+    }
   }
+
+  [[nodiscard]] Launch const& launch() const { return launch_; }
+
+  void join(std::exception_ptr const& failure) {
+    // Whoever was killed is the cause; who failed has told the others, and this one speaks for it.
+    auto const deadline = Clock::now() + kGrace;
+    auto first = Child::End{};
+    for (auto& child : children_) {
+      auto end = child.end(deadline);
+      if (first.killed_by.empty()) first.killed_by = std::move(end.killed_by);
+      if (first.failed_because.empty()) first.failed_because = std::move(end.failed_because);
+    }
+    children_.clear();
+    if (!first.killed_by.empty()) throw InputError{first.killed_by};
+    if (failure) std::rethrow_exception(failure);
+    if (!first.failed_because.empty()) throw InputError{first.failed_because};
+  }
+
+ private:
+  TemporaryFolder folder_;
+  Launch launch_;
+  std::vector<Child> children_;
+};
+
+LocalRanks::LocalRanks(int processes, Body const& body) : others_{std::make_unique<Others>(processes, body)} {}
+LocalRanks::~LocalRanks() = default;
+
+Launch const& LocalRanks::launch() const {
+  return others_->launch();
+}
+
+void LocalRanks::join(std::exception_ptr failure) {
+  others_->join(failure);
+}
+
+void run_local_ranks(int processes, LocalRanks::Body const& body) {
+  auto others = LocalRanks{processes, body};
   auto failure = std::exception_ptr{};
   try {
-    body(launch);
+    body(others.launch());
   } catch (...) {
     failure = std::current_exception();
   }
-  // Whoever was killed is the cause; who failed has told the others, and this one speaks for it.
-  auto const deadline = Clock::now() + kGrace;
-  auto killed = std::string{};
-  auto failed = std::string{};
-  for (auto& child : children) {
-    auto reason = child.end(deadline);
-    auto& kind = reason.find(" was killed by signal ") != std::string::npos ? killed : failed;
-    if (kind.empty()) kind = std::move(reason);
-  }
-  if (!killed.empty()) throw InputError{killed};
-  if (failure) std::rethrow_exception(failure);
-  if (!failed.empty()) throw InputError{failed};
+  others.join(failure);
 }
 
 }  // namespace twinstep::launch
