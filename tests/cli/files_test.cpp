@@ -49,7 +49,7 @@ TEST_CASE("a trace written to a pipe or a device leaves it one", "[cli]") {
   CHECK(std::filesystem::is_fifo(pipe));
   auto start = std::string(18, '\0');
   CHECK(read(reader, start.data(), start.size()) == 18);
-  CHECK(start == "{\"displayTimeUnit\"");
+  CHECK(start == "{\"schemaVersion\": ");
   close(reader);
 }
 
@@ -59,7 +59,7 @@ TEST_CASE("a trace written to a link replaces what the link names", "[cli]") {
   std::filesystem::create_symlink("old.json", folder.path("link.json"));
   CHECK(trace_to(folder, "link.json").exit_code == 0);
   CHECK(std::filesystem::is_symlink(folder.path("link.json")));
-  CHECK_THAT(read_file(folder.path("old.json")), Catch::StartsWith("{\"displayTimeUnit\""));
+  CHECK_THAT(read_file(folder.path("old.json")), Catch::StartsWith("{\"schemaVersion\": "));
 }
 
 TEST_CASE("a trace without a name, or with one too long, is refused in one line", "[cli]") {
