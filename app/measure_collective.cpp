@@ -86,8 +86,8 @@ reports::CollectiveRow table_row(SweepRow const& row, Exchange const& exchange, 
 
 std::string heading(MeasureCollectiveOptions const& options, measure::Job const& job) {
   auto const beside = options.beside ? fmt::format(" beside {}", *options.beside) : std::string{};
-  return fmt::format("# twinstep measure collective: {}{}, {} ranks, {} a node, {}\n# {}\n", options.op, beside,
-                     job.ranks, job.ranks_per_node, job.library, job.device);
+  return fmt::format("# twinstep measure collective: {}{}, {} rank{}, {} a node, {}\n# {}\n", options.op, beside,
+                     job.ranks, job.ranks == 1 ? "" : "s", job.ranks_per_node, job.library, job.device);
 }
 
 // Records.

@@ -1,6 +1,6 @@
 #include "app/measure_job.hpp"
 
-#include <array>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -34,7 +34,11 @@ int on_gloo(MeasureOptions const& options, int otherwise, std::function<void(mea
   if (options.gpus) throw InputError{"-g: found with --backend gloo, which has no GPUs; use --ranks"};
   if (!measure::has_gloo())
     return complain_of_absence("found no Gloo in this build; install libgloo-dev and libopenblas-dev, and build again");
-  auto const run = [&](launch::Launch const& each) { body(*measure::gloo_executor(each)); };
+  auto const run = [&](launch::Launch const& each) try {
+    body(*measure::gloo_executor(each));
+  } catch (std::bad_alloc const&) {
+    throw InputError{"found too little memory for what is measured, expected less of it; lower -e or the shapes"};
+  };
   auto const ranks = options.ranks.value_or(otherwise);
   if (launch.processes > 1 || ranks == 1)
     run(launch);
@@ -61,7 +65,11 @@ int on_gpus(MeasureOptions const& options, std::function<void(launch::Launch con
 int run_job(MeasureOptions const& options, int otherwise, std::function<void(measure::Executor&)> const& body) {
   check_backend(options);
   if (options.backend == "gloo") return on_gloo(options, otherwise, body);
-  return on_gpus(options, [&](launch::Launch const& launch) { body(*measure::nccl_executor(launch, options.gpus)); });
+  return on_gpus(options, [&](launch::Launch const& launch) {
+    auto const executor = measure::nccl_executor(launch, options.gpus);
+    body(*executor);
+    for (auto const& doubt : executor->take_doubts()) warn(doubt);
+  });
 }
 
 void check_backend(MeasureOptions const& options) {

@@ -132,7 +132,8 @@ class KernelAnswer {
   void begin(measure::Job const& job) {
     records_.belong_to(job);
     if (options_.as_json) return;
-    print(fmt::format("# twinstep measure: {} ranks at once, {}, {}\n{}", job.ranks, job.library, job.device, kHeader));
+    print(fmt::format("# twinstep measure: {} rank{} at once, {}, {}\n{}", job.ranks, job.ranks == 1 ? "" : "s",
+                      job.library, job.device, kHeader));
   }
 
   [[nodiscard]] measure::KernelSink sink(bool is_launch = false) {

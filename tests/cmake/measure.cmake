@@ -5,3 +5,9 @@ if(TARGET validate_cpu)
   twinstep_test(unit_measure_verification SOURCES unit/measure_verification_test.cpp
                                           DEPENDS validate_measure validate_cpu)
 endif()
+
+twinstep_test(cli_measure SOURCES cli/run_twinstep.cpp cli/measure_test.cpp
+                          DEPENDS validate_score validate_records validate_measure_backends)
+target_compile_definitions(cli_measure PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>"
+                                               TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
+add_dependencies(cli_measure twinstep)
