@@ -48,6 +48,9 @@ class Executor {
 
   /// The sum of what the processes contribute, in every process: how they agree on what to run next.
   [[nodiscard]] virtual std::int64_t sum(std::int64_t contribution) = 0;
+
+  /// What made measurements of this process doubtful since the last call, a sentence each: a GPU that was held back.
+  [[nodiscard]] virtual std::vector<std::string> take_doubts() { return {}; }
 };
 
 /// What element `i` of a fresh buffer holds on `rank`: a multiple of 1/256, small enough that sums over a million ranks

@@ -1,4 +1,8 @@
+#include <set>
+#include <utility>
+
 #include "validate/cuda/cuda_executor.hpp"
+#include "validate/cuda/hygiene.hpp"
 #include "validate/cuda/load_device.hpp"
 #include "validate/cuda/supported.hpp"
 #include "validate/measure/backends.hpp"
@@ -22,7 +26,15 @@ class NcclExecutor : public RealExecutor {
 
   [[nodiscard]] timeline::Timeline run(program::StepProgram const& program) override {
     values_.belong_to(program);
-    return executor_.run(program, environment_);
+    executor_.flush_caches();
+    auto timeline = executor_.run(program, environment_);
+    look_at_health();
+    return timeline;
+  }
+
+  [[nodiscard]] std::vector<std::string> take_doubts() override {
+    auto const doubts = std::exchange(doubts_, {});
+    return {doubts.begin(), doubts.end()};
   }
 
   [[nodiscard]] std::vector<RankId> local_ranks() const override {
@@ -34,9 +46,7 @@ class NcclExecutor : public RealExecutor {
 
   [[nodiscard]] std::vector<double> read(RankId rank, std::string_view name, std::string_view scope, std::size_t first,
                                          std::size_t count) const override {
-    auto const all = environment_.read(rank, name, scope);
-    auto const begin = all.begin() + static_cast<std::ptrdiff_t>(first);
-    return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+    return environment_.read(rank, name, scope, first, count);
   }
 
  protected:
@@ -47,10 +57,20 @@ class NcclExecutor : public RealExecutor {
   }
 
  private:
+  /// Right after work, so that idling is not taken for a low clock; the first reading is what the later ones are held
+  /// to.
+  void look_at_health() {
+    auto now = cuda::read_health(*device_, connection_.ranks);
+    if (first_health_.empty()) first_health_ = now;
+    for (auto& doubt : cuda::find_doubts(first_health_, now)) doubts_.insert(std::move(doubt));
+  }
+
   std::unique_ptr<cuda::DeviceApi> device_;
   cuda::Connection connection_;
   cuda::Environment environment_;
   cuda::Executor executor_;
+  std::vector<cuda::HealthReading> first_health_;
+  std::set<std::string> doubts_;
 };
 
 }  // namespace
