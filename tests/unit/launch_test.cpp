@@ -36,6 +36,20 @@ TEST_CASE("launchers are known by their variables", "[measure][launch]") {
   CHECK(launch_of({{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "3"}}).local_process == 3);
 }
 
+TEST_CASE("processes meet where their launcher or their user says", "[measure][launch]") {
+  auto variables = std::map<std::string, std::string>{{"RANK", "1"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "1"}};
+  CHECK(launch_of(variables).meeting_place.empty());  // on several hosts nobody has said where
+  variables["LOCAL_WORLD_SIZE"] = "4";
+  CHECK(launch_of(variables).meeting_place == "127.0.0.1:29500");
+  variables["MASTER_ADDR"] = "node7";
+  variables["MASTER_PORT"] = "1234";
+  CHECK(launch_of(variables).meeting_place == "node7:1234");
+  variables["TORCHELASTIC_USE_AGENT_STORE"] = "True";  // the agent listens at 1234
+  CHECK(launch_of(variables).meeting_place == "node7:1235");
+  variables["TWINSTEP_STORE"] = "/shared/folder";
+  CHECK(launch_of(variables).meeting_place == "/shared/folder");
+}
+
 TEST_CASE("variables that contradict each other are refused", "[measure][launch]") {
   CHECK_THROWS_WITH(launch_of({{"RANK", "1"}}), Catch::Contains("WORLD_SIZE is not set"));
   CHECK_THROWS_WITH(launch_of({{"RANK", "4"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "0"}}),

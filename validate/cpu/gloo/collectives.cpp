@@ -1,6 +1,7 @@
 #include "validate/cpu/gloo/collectives.hpp"
 
 #include <cstring>
+#include <functional>
 #include <gloo/allgatherv.h>
 #include <gloo/allreduce.h>
 #include <gloo/alltoallv.h>
@@ -113,10 +114,11 @@ class Exchange {
     gloo::broadcast(options);
   }
 
-  std::vector<T> summed_chunk() {
+  /// This place's chunk of the sum, until the next collective of the group.
+  std::span<T> summed_chunk() {
     auto ring = RingReduceScatter<T>{*group_.context, slot(0), patience_};
-    auto sums = ring.run(
-        sent_, [this](std::size_t place) { return begin(place); }, reduce_);
+    auto const sums = ring.run(
+        sent_, [this](std::size_t place) { return begin(place); }, reduce_, group_.staging);
     finish_average(sums);
     return sums;
   }
@@ -164,12 +166,23 @@ class Exchange {
       sent_sizes.push_back(static_cast<std::int64_t>(chunk(sent_, place).size()));
       received_sizes.push_back(chunk_begin(elements_[place], count, me + 1) - chunk_begin(elements_[place], count, me));
     }
-    auto sent = std::vector<T>(sent_.begin(), sent_.end());  // a rank may receive where it sends
+    auto const sent = apart_from_received();
     auto options = gloo::AlltoallvOptions{group_.context};
     set_common(options);
     options.setInput(sent.data(), sent_sizes);
     options.setOutput(received_.data(), received_sizes);
     gloo::alltoallv(options);
+  }
+
+  /// What is sent, copied if this place receives where it sends.
+  [[nodiscard]] std::span<T> apart_from_received() {
+    auto const before = std::less<T const*>{};
+    auto const overlap = before(sent_.data(), received_.data() + received_.size()) &&
+                         before(received_.data(), sent_.data() + sent_.size());
+    if (!overlap) return sent_;
+    auto const copied = group_.staging.template take<T>(sent_.size());
+    copy(sent_, copied);
+    return copied;
   }
 
   /// Messages of our own, apart from Gloo's: its slots begin with the number of a collective of its own, 1 to 8.

@@ -9,6 +9,7 @@
 
 #include "sim/program/operation.hpp"
 #include "validate/cpu/exchange.hpp"
+#include "validate/cpu/gloo/staging.hpp"
 
 namespace twinstep::cpu {
 
@@ -18,6 +19,7 @@ struct Group {
   std::vector<RankId> ranks;  ///< by place
   std::size_t place = 0;      ///< of this process
   std::uint32_t issued = 0;   ///< collectives so far
+  Staging staging;
 };
 
 /// Carries out collective number `number` of `group`, as this place takes part in it, and means what `exchange` does.

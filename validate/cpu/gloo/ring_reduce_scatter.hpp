@@ -10,6 +10,7 @@
 
 #include "validate/cpu/gloo/passages.hpp"
 #include "validate/cpu/gloo/reductions.hpp"
+#include "validate/cpu/gloo/staging.hpp"
 
 namespace twinstep::cpu {
 
@@ -31,19 +32,22 @@ class RingReduceScatter {
         sends_{context, patience},
         receives_{context, patience} {}
 
-  /// Returns this place's chunk of `mine`, combined over all places.
-  std::vector<T> run(std::span<T const> mine, ChunkBegin const& begin, Reduce const& reduce) {
+  /// Returns this place's chunk of `mine`, combined over all places, in `staging`.
+  std::span<T> run(std::span<T const> mine, ChunkBegin const& begin, Reduce const& reduce, Staging& staging) {
     auto const chunk = [&](std::size_t place) { return mine.subspan(begin(place), begin(place + 1) - begin(place)); };
-    auto sums = std::vector<std::vector<T>>(steps());
+    auto const previous = (place_ + places_ - 1) % places_;
+    auto free = staging.take<T>(mine.size() - chunk(previous).size());  // all chunks are received but that one
+    auto sums = std::vector<std::span<T>>{};                            // by step
     for (std::size_t step = 0; step < steps(); ++step) {
-      sums[step].resize(chunk(received_in(step)).size());
-      for_segments(sums[step].size(), [&](std::size_t at, std::size_t count) { receive(step, sums[step], at, count); });
+      auto const sum = sums.emplace_back(free.first(chunk(received_in(step)).size()));
+      free = free.subspan(sum.size());
+      for_segments(sum.size(), [&](std::size_t at, std::size_t count) { receive(step, sum, at, count); });
     }
-    auto const first = chunk((place_ + places_ - 1) % places_);
+    auto const first = chunk(previous);
     for_segments(first.size(), [&](std::size_t at, std::size_t count) { send(0, first, at, count); });
     auto arrived = std::size_t{0};
     for (std::size_t step = 0; step < steps(); ++step) {
-      auto& sum = sums[step];
+      auto const sum = sums[step];
       auto const own = chunk(received_in(step));
       for_segments(sum.size(), [&](std::size_t at, std::size_t count) {
         receives_.wait(arrived++);
@@ -52,7 +56,7 @@ class RingReduceScatter {
       });
     }
     sends_.wait();
-    return std::move(sums.back());
+    return sums.back();
   }
 
  private:
