@@ -78,7 +78,7 @@ TEST_CASE("a record's words become a plan on its machine", "[steps]") {
 }
 
 TEST_CASE("what a record leaves out is assumed and said", "[steps]") {
-  auto const silent = replay(foundry(R"("full (per block, non-reentrant)", "flash_attention": true)", "null"));
+  auto const silent = replay(foundry(R"~("full (per block, non-reentrant)", "flash_attention": true)~", "null"));
   CHECK(silent.assumed == std::vector<std::string>{"no recomputation", "fused attention"});
   auto const once = replay(foundry(R"("global_batch": 1024, "grad_accum": 1)", R"("global_batch": null)"));
   CHECK(once.plan.global_batch == 1024);
@@ -96,6 +96,7 @@ TEST_CASE("what cannot be replayed says why", "[steps]") {
   CHECK_THAT(reason(foundry(R"("dp": 128)", R"("dp": 256)")), Catch::Contains("contradictory batch"));
   CHECK_THAT(reason(foundry(R"("nodes": 16)", R"("nodes": 8)")), Catch::Contains("128 ranks on a cluster of 64 GPUs"));
   CHECK_THAT(reason(foundry("h100-80g", "h101-80g")), Catch::Contains("h100-80g"));
-  CHECK_THAT(reason(foundry(R"("seq_len": 2048)", R"("seq_len": null)")), Catch::Contains("not stated: the model's \"seq_len\""));
+  CHECK_THAT(reason(foundry(R"("seq_len": 2048)", R"("seq_len": null)")),
+             Catch::Contains("not stated: the model's \"seq_len\""));
   CHECK_THAT(reason(foundry(R"("name": "MPT-30b")", R"("kind": "CNN")")), Catch::Contains("no transformer: a CNN"));
 }
