@@ -18,7 +18,7 @@ namespace {
 
 class CudaMemory final : public DeviceMemory {
  public:
-  CudaMemory(int device, Bytes size, MemoryPlace place) : device_{device}, place_{place} {
+  CudaMemory(int device, Bytes size, MemoryPlace place) : place_{place} {
     use_device(device);
     auto const bytes = static_cast<std::size_t>(size.count());
     if (bytes == 0) return;
@@ -28,13 +28,12 @@ class CudaMemory final : public DeviceMemory {
       TWINSTEP_TRY(cudaHostAlloc(&memory_, bytes, cudaHostAllocPortable));
   }
   ~CudaMemory() override {
-    static_cast<void>(cudaSetDevice(device_));
+    // Of whatever device it is: addresses are unified.
     static_cast<void>(place_ == MemoryPlace::kDevice ? cudaFree(memory_) : cudaFreeHost(memory_));
   }
   [[nodiscard]] std::byte* data() const override { return static_cast<std::byte*>(memory_); }
 
  private:
-  int device_;
   MemoryPlace place_;
   void* memory_ = nullptr;
 };
@@ -54,6 +53,19 @@ BlasType blas_type(DataType type) {
     default: TWINSTEP_UNREACHABLE("what is not supported has been refused");
   }
 }
+
+/// A factor as cuBLAS reads it: in the type in which it computes.
+class Scalar {
+ public:
+  Scalar(double value, DataType type)
+      : wide_{value}, narrow_{static_cast<float>(value)}, is_wide_{type == DataType::kFp64} {}
+  [[nodiscard]] void const* get() const { return is_wide_ ? static_cast<void const*>(&wide_) : &narrow_; }
+
+ private:
+  double wide_;
+  float narrow_;
+  bool is_wide_;
+};
 
 int blas_size(std::int64_t size) {
   if (size > std::numeric_limits<int>::max())
@@ -148,19 +160,23 @@ class CudaDevice final : public DeviceApi {
       TWINSTEP_TRY(cublasSetStream(on.blas, on.stream));
     }
     auto const [stored, computed] = blas_type(gemm.type);
-    auto const one = 1.0;
-    auto const beta = gemm.accumulate ? 1.0 : 0.0;
-    auto const one_float = 1.0F;
-    auto const beta_float = static_cast<float>(beta);
-    auto const is_double = gemm.type == DataType::kFp64;
+    auto const one = Scalar{1, gemm.type};
+    auto const beta = Scalar{gemm.accumulate ? 1.0 : 0.0, gemm.type};
+    auto const op_a = gemm.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+    auto const op_b = gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
     auto const m = blas_size(gemm.m);
     auto const n = blas_size(gemm.n);
     auto const k = blas_size(gemm.k);
-    TWINSTEP_TRY(cublasGemmStridedBatchedEx(
-        on.blas, gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, gemm.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, n, m, k,
-        is_double ? static_cast<void const*>(&one) : &one_float, b, stored, gemm.transpose_b ? k : n, gemm.k * gemm.n,
-        a, stored, gemm.transpose_a ? m : k, gemm.m * gemm.k, is_double ? static_cast<void const*>(&beta) : &beta_float,
-        c, stored, n, gemm.m * gemm.n, blas_size(gemm.batch), computed, CUBLAS_GEMM_DEFAULT));
+    auto const lead_a = gemm.transpose_a ? m : k;
+    auto const lead_b = gemm.transpose_b ? k : n;
+    if (gemm.batch == 1)  // by itself: cuBLAS has more kernels for it
+      TWINSTEP_TRY(cublasGemmEx(on.blas, op_b, op_a, n, m, k, one.get(), b, stored, lead_b, a, stored, lead_a,
+                                beta.get(), c, stored, n, computed, CUBLAS_GEMM_DEFAULT));
+    else
+      TWINSTEP_TRY(cublasGemmStridedBatchedEx(on.blas, op_b, op_a, n, m, k, one.get(), b, stored, lead_b,
+                                              gemm.k * gemm.n, a, stored, lead_a, gemm.m * gemm.k, beta.get(), c,
+                                              stored, n, gemm.m * gemm.n, blas_size(gemm.batch), computed,
+                                              CUBLAS_GEMM_DEFAULT));
   }
 
   void compute(DeviceStream& stream, Kernel const& kernel) override {
