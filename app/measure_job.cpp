@@ -7,7 +7,7 @@
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "sim/base/input_error.hpp"
-#include "validate/cuda/device_api.hpp"
+#include "validate/cuda/load_device.hpp"
 #include "validate/launch/local_ranks.hpp"
 #include "validate/measure/backends.hpp"
 
@@ -34,10 +34,12 @@ int on_gloo(MeasureOptions const& options, int otherwise, std::function<void(mea
   if (options.gpus) throw InputError{"-g: found with --backend gloo, which has no GPUs; use --ranks"};
   if (!measure::has_gloo())
     return complain_of_absence("found no Gloo in this build; install libgloo-dev and libopenblas-dev, and build again");
-  auto const run = [&](launch::Launch const& each) try {
-    body(*measure::gloo_executor(each));
-  } catch (std::bad_alloc const&) {
-    throw InputError{"found too little memory for what is measured, expected less of it; lower -e or the shapes"};
+  auto const run = [&](launch::Launch const& each) {
+    try {
+      body(*measure::gloo_executor(each));
+    } catch (std::bad_alloc const&) {
+      throw InputError{"found too little memory for what is measured, expected less of it; lower -e or the shapes"};
+    }
   };
   auto const ranks = options.ranks.value_or(otherwise);
   if (launch.processes > 1 || ranks == 1)
@@ -66,9 +68,9 @@ int run_job(MeasureOptions const& options, int otherwise, std::function<void(mea
   check_backend(options);
   if (options.backend == "gloo") return on_gloo(options, otherwise, body);
   return on_gpus(options, [&](launch::Launch const& launch) {
-    auto const executor = measure::nccl_executor(launch, options.gpus);
+    auto const executor = measure::nccl_executor(cuda::load_device(), launch, options.gpus);
     body(*executor);
-    for (auto const& doubt : executor->take_doubts()) warn(doubt);
+    for (auto const& doubt : executor->doubts()) warn(doubt);
   });
 }
 

@@ -60,7 +60,7 @@ class Variable {
 constexpr auto kMlp = R"({
   "cluster": "workstation-2gpu-10gbe",
   "model": {"family": "mlp", "name": "small", "widths": [32, 32, 32]},
-  "training": {"micro_batch": 8, "global_batch": 16, "precision": "fp32"},
+  "training": {"micro_batch": 8, "global_batch": 32, "precision": "fp32"},
   "strategy": {"name": "ddp"}
 })";
 

@@ -1,3 +1,4 @@
+#include "sim/base/input_error.hpp"
 #include "sim/engine/virtual_executor.hpp"
 #include "sim/program/checks.hpp"
 #include "tests/support/catch.hpp"
@@ -155,6 +156,30 @@ TEST_CASE("what grows too slow is left out from there on", "[measure][kernels]")
   CHECK(measured == std::vector<std::string>{"gemm 100 x 100 x 100 fp32", "gemm 1000 x 1000 x 1000 fp32"});
   REQUIRE(left_out.size() == 1);
   CHECK_THAT(left_out[0], Catch::Contains("larger than gemm 1000 x 1000 x 1000 fp32"));
+}
+
+TEST_CASE("what a backend does not do is left out in one line, and the rest goes on", "[measure][kernels]") {
+  class WithoutAttention : public ClockedExecutor {
+   public:
+    using ClockedExecutor::ClockedExecutor;
+    void require_supported(program::StepProgram const& program) const override {
+      for (auto const& op : program.roles[0].operations)
+        if (std::holds_alternative<program::Attention>(op.work)) throw InputError{"no attention here"};
+    }
+  };
+  auto const machine = engine::Machine{tests::flat_cluster(1, 1_GBps, 10_us)};
+  auto executor =
+      WithoutAttention{1, [&](program::StepProgram const& program) { return engine::run(program, machine); }};
+  auto works = default_attentions(DataType::kFp32);
+  works.emplace_back(program::Gemm{100, 100, 100, 1, DataType::kFp32});
+  auto measured = std::vector<std::string>{};
+  auto left_out = std::vector<std::string>{};
+  measure_kernels(executor, works, {}, {},
+                  {[&](KernelPoint const& point) { measured.push_back(describe(point.work)); },
+                   [&](std::string const& sentence) { left_out.push_back(sentence); }});
+  CHECK(measured == std::vector<std::string>{"gemm 100 x 100 x 100 fp32"});
+  REQUIRE(left_out.size() == 1);
+  CHECK_THAT(left_out[0], Catch::Contains("attention 1 x 16 heads") && Catch::Contains("no attention here"));
 }
 
 TEST_CASE("the median step is one that was run", "[measure][step]") {

@@ -1,6 +1,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/executors.hpp"
+#include "tests/support/fake_cuda/fake_device.hpp"
 #include "validate/cpu/executor.hpp"
+#include "validate/measure/backends.hpp"
 #include "validate/measure/verification.hpp"
 
 using namespace twinstep;
@@ -59,6 +61,32 @@ TEST_CASE("every exchange is right on data, in and out of place, for any number 
       CHECK(count_wrong(executor, exchange, 100) == 0);
       CHECK(count_wrong(executor, exchange, 100) == 0);  // the buffers are used again
     }
+}
+
+TEST_CASE("every exchange is right on data on GPUs that are not there", "[measure][verification][cuda]") {
+  auto const executor = nccl_executor(std::make_unique<tests::FakeDevice>(3), {}, {});
+  CHECK(executor->job().ranks == 3);
+  CHECK(executor->job().ranks_per_node == 3);
+  for (auto const& exchange : all_exchanges(36)) {
+    INFO((exchange.kind ? name_of(*exchange.kind) : "send_recv") << ", in place: " << exchange.is_in_place);
+    CHECK(count_wrong(*executor, exchange, 100) == 0);
+  }
+}
+
+TEST_CASE("a GPU that was throttled makes what it measured doubtful", "[measure][cuda]") {
+  auto device = std::make_unique<tests::FakeDevice>(1);
+  auto* const gpu = device.get();
+  auto const executor = nccl_executor(std::move(device), {}, {});
+  CHECK(executor->doubts().empty());
+  gpu->set_health(0, {.throttled_by = {"power cap"}});
+  REQUIRE(executor->doubts().size() == 1);
+  CHECK_THAT(executor->doubts()[0], Catch::Contains("power cap"));
+}
+
+TEST_CASE("the processes agree by a sum", "[measure][verification][cuda]") {
+  auto const executor = nccl_executor(std::make_unique<tests::FakeDevice>(2), {}, {});
+  CHECK(executor->sum(7) == 7);  // one process
+  CHECK(executor->sum(-3) == -3);
 }
 
 TEST_CASE("every reduction is right on data", "[measure][verification]") {

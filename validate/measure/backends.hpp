@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "validate/cuda/device_api.hpp"
 #include "validate/launch/launch.hpp"
 #include "validate/measure/executor.hpp"
 
@@ -16,8 +17,10 @@ namespace twinstep::measure {
 /// InputError naming who does not come.
 [[nodiscard]] std::unique_ptr<Executor> gloo_executor(launch::Launch const& launch);
 
-/// GPUs: CUDA, cuBLAS and NCCL. A process alone has all GPUs of its host, or the first `gpus`; one of several has one.
-/// Throws cuda::Absent without GPU or libraries, cuda::DeviceError where they fail, InputError for more than there are.
-[[nodiscard]] std::unique_ptr<Executor> nccl_executor(launch::Launch const& launch, std::optional<int> gpus);
+/// GPUs: CUDA, cuBLAS and NCCL through `device`. A process alone has all GPUs of its host, or the first `gpus`; one of
+/// several has one. Throws cuda::Absent without GPU, cuda::DeviceError where one fails, InputError for more than there
+/// are.
+[[nodiscard]] std::unique_ptr<Executor> nccl_executor(std::unique_ptr<cuda::DeviceApi> device,
+                                                      launch::Launch const& launch, std::optional<int> gpus);
 
 }  // namespace twinstep::measure

@@ -9,7 +9,8 @@ namespace {
 
 class GlooExecutor : public RealExecutor {
  public:
-  explicit GlooExecutor(launch::Launch const& launch) : gloo_{launch}, environment_{std::ref(values_), cpu::Fresh::kAsLeft} {
+  explicit GlooExecutor(launch::Launch const& launch)
+      : gloo_{launch}, environment_{std::ref(values_), cpu::Fresh::kAsLeft} {
     auto const& facts = gloo_.facts();
     job_ = {.ranks = facts.ranks,
             .ranks_per_node = facts.ranks_per_node,

@@ -1,6 +1,8 @@
 #include "validate/measure/kernels.hpp"
 
 #include <algorithm>
+#include <array>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -119,13 +121,15 @@ void measure_kernels(Executor& executor, std::span<Workload const> works, std::o
                      Sampling const& sampling, KernelSink const& sink) {
   auto const is_first = executor.job().is_first_process;
   auto slow = std::optional<Workload>{};
+  auto refused = std::set<std::size_t>{};  // kinds of work
   for (auto const& work : works) {
-    if (is_too_large(work, slow)) continue;
+    if (is_too_large(work, slow) || refused.contains(work.index())) continue;
     auto const lane = Lane{work, 1, 1};
     try {
       executor.require_supported(program_of(std::span{&lane, 1}, executor.job().ranks));
     } catch (InputError const& reason) {
-      if (is_first) sink.leave_out(fmt::format("{}: {}", describe(work), reason.what()));
+      if (is_first) sink.leave_out(fmt::format("{}, and others of its kind: {}", describe(work), reason.what()));
+      refused.insert(work.index());
       continue;
     }
     auto point = KernelPoint{work, sample(executor, std::span{&work, 1}, sampling).front(), {}};

@@ -39,7 +39,8 @@ struct KernelSink {
 };
 
 /// Measures them one after another on every rank of the job at once. What the backend does not support is left out with
-/// its reason; and once a point alone takes a quarter of its time, so are larger ones of its kind.
+/// its reason, once for each kind of work; and once a repetition takes a quarter of a point's time, so are larger ones
+/// of its kind.
 void measure_kernels(Executor& executor, std::span<Workload const> works, std::optional<Exchange> const& beside,
                      Sampling const& sampling, KernelSink const& sink);
 

@@ -3,7 +3,6 @@
 
 #include "validate/cuda/cuda_executor.hpp"
 #include "validate/cuda/hygiene.hpp"
-#include "validate/cuda/load_device.hpp"
 #include "validate/cuda/supported.hpp"
 #include "validate/measure/backends.hpp"
 #include "validate/measure/gpu_ranks.hpp"
@@ -14,11 +13,12 @@ namespace {
 
 class NcclExecutor : public RealExecutor {
  public:
-  NcclExecutor(launch::Launch const& launch, std::optional<int> gpus)
-      : device_{cuda::load_device()},
+  NcclExecutor(std::unique_ptr<cuda::DeviceApi> device, launch::Launch const& launch, std::optional<int> gpus)
+      : device_{std::move(device)},
         connection_{connect_gpus(*device_, launch, gpus)},
         environment_{*device_, connection_.ranks, std::ref(values_)},
-        executor_{*device_, connection_} {
+        executor_{*device_, connection_},
+        health_{cuda::read_health(*device_, connection_.ranks)} {
     job_ = job_on_gpus(*device_, connection_, launch);
   }
 
@@ -49,6 +49,10 @@ class NcclExecutor : public RealExecutor {
     return environment_.read(rank, name, scope, first, count);
   }
 
+  [[nodiscard]] std::vector<std::string> doubts() override {
+    return cuda::find_doubts(health_, cuda::read_health(*device_, connection_.ranks));
+  }
+
  protected:
   bool write(RankId rank, std::string_view name, std::string_view scope, std::span<double const> values) override {
     if (!environment_.holds(rank, name, scope)) return false;
@@ -69,14 +73,16 @@ class NcclExecutor : public RealExecutor {
   cuda::Connection connection_;
   cuda::Environment environment_;
   cuda::Executor executor_;
+  std::vector<cuda::HealthReading> health_;  // before anything ran
   std::vector<cuda::HealthReading> first_health_;
   std::set<std::string> doubts_;
 };
 
 }  // namespace
 
-std::unique_ptr<Executor> nccl_executor(launch::Launch const& launch, std::optional<int> gpus) {
-  return std::make_unique<NcclExecutor>(launch, gpus);
+std::unique_ptr<Executor> nccl_executor(std::unique_ptr<cuda::DeviceApi> device, launch::Launch const& launch,
+                                        std::optional<int> gpus) {
+  return std::make_unique<NcclExecutor>(std::move(device), launch, gpus);
 }
 
 }  // namespace twinstep::measure
