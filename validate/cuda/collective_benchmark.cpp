@@ -35,17 +35,17 @@ ShareSide share_side(CollectiveKind kind) {
 /// A local rank: its stream, two events, and two buffers as long as the largest size.
 struct LocalRank {
   LocalRank(DeviceApi& device, int on, Bytes size)
-      : stream{device.make_stream(on)},
+      : send{device.allocate(on, size, MemoryPlace::kDevice)},
+        receive{device.allocate(on, size, MemoryPlace::kDevice)},
+        stream{device.make_stream(on)},
         start{device.make_event(on)},
-        stop{device.make_event(on)},
-        send{device.allocate(on, size, MemoryPlace::kDevice)},
-        receive{device.allocate(on, size, MemoryPlace::kDevice)} {}
+        stop{device.make_event(on)} {}
 
-  std::unique_ptr<DeviceStream> stream;
-  std::unique_ptr<DeviceEvent> start;
-  std::unique_ptr<DeviceEvent> stop;
   std::unique_ptr<DeviceMemory> send;
   std::unique_ptr<DeviceMemory> receive;
+  std::unique_ptr<DeviceStream> stream;  // after the memory, which outlives it
+  std::unique_ptr<DeviceEvent> start;
+  std::unique_ptr<DeviceEvent> stop;
 };
 
 class Benchmark {

@@ -38,14 +38,14 @@ void require_sound(program::StepProgram const& program, Ranks const& ranks) {
 std::vector<std::byte> exchange(DeviceApi& device, Connection& connection, int local, CollectiveCall call,
                                 std::span<std::byte const> sent, std::size_t received_bytes) {
   auto const on = connection.ranks.device_of(local);
-  auto const stream = device.make_stream(on);
-  auto const end = device.make_event(on);
   auto const size = [](std::size_t bytes) { return Bytes{static_cast<std::int64_t>(bytes)}; };
   auto const from = device.allocate(on, size(sent.size()), MemoryPlace::kDevice);
   auto const to = device.allocate(on, size(received_bytes), MemoryPlace::kDevice);
+  auto received = std::vector<std::byte>(received_bytes);
   call.send = from->data();
   call.receive = to->data();
-  auto received = std::vector<std::byte>(received_bytes);
+  auto const stream = device.make_stream(on);  // after the memory, which outlives it
+  auto const end = device.make_event(on);
   device.copy(*stream, from->data(), sent.data(), size(sent.size()));
   device.communicate(*connection.worlds[static_cast<std::size_t>(local)], *stream, call);
   device.copy(*stream, received.data(), to->data(), size(received_bytes));

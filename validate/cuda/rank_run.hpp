@@ -92,17 +92,19 @@ class RankRun {
   program::Role const& role_;
   std::int64_t step_number_ = 1;
 
+  // Memory outlives the streams, which may still use it.
+  std::unique_ptr<DeviceMemory> barrier_;
+  std::unique_ptr<DeviceMemory> device_memory_;
+  std::unique_ptr<DeviceMemory> host_memory_;
+  MemoryPlan plan_;
+  std::vector<std::byte*> buffers_;  // by buffer
+
   std::vector<Communicators> communicators_;            // of the program, by id
   std::vector<std::unique_ptr<DeviceStream>> streams_;  // by stream
   std::unique_ptr<DeviceStream> control_;
   std::unique_ptr<DeviceEvent> zero_;
   std::vector<std::unique_ptr<DeviceEvent>> begins_;  // by op; null for host operations
   std::vector<std::unique_ptr<DeviceEvent>> ends_;
-  std::unique_ptr<DeviceMemory> barrier_;
-  std::unique_ptr<DeviceMemory> device_memory_;
-  std::unique_ptr<DeviceMemory> host_memory_;
-  MemoryPlan plan_;
-  std::vector<std::byte*> buffers_;  // by buffer
 
   Time zero_on_host_;
   Time host_is_free_;
