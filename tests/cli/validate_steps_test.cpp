@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "sim/io/document.hpp"
@@ -19,7 +20,7 @@ std::string four_records() {
          "," + changed(good, R"("model")", R"("modell")") + "]";
 }
 
-Outcome validate(std::vector<std::string> arguments) {
+Outcome validate_steps(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {"validate", "steps"});
   return run_twinstep(arguments);
 }
@@ -33,11 +34,11 @@ std::int64_t width(std::string const& line) {
 
 TEST_CASE("validate steps prints predictors, families and why records are skipped, in 80 columns", "[cli][steps]") {
   auto const folder = Scratch{};
-  auto const outcome = validate({folder.write("steps.json", four_records())});
+  auto const outcome = validate_steps({folder.write("steps.json", four_records())});
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.err.empty());
   for (auto const* const part : {"4 records, 1 row scored", "twinstep", "one MFU a GPU type", "one HFU a GPU type",
-                                 "its own row on one node", "foundry", "tensor parallelism (1)"})
+                                 "its own row on one node", "foundry", "3 rows are skipped"})
     CHECK_THAT(outcome.out, Catch::Contains(part));
   auto lines = std::istringstream{outcome.out};
   for (auto line = std::string{}; std::getline(lines, line);) {
@@ -48,7 +49,7 @@ TEST_CASE("validate steps prints predictors, families and why records are skippe
 
 TEST_CASE("validate steps --json lists every record, skipped ones with their reason", "[cli][steps]") {
   auto const folder = Scratch{};
-  auto const outcome = validate({folder.write("steps.json", four_records()), "--json"});
+  auto const outcome = validate_steps({folder.write("steps.json", four_records()), "--json"});
   REQUIRE(outcome.exit_code == 0);
   auto const answer = io::parse({"answer", outcome.out});
   auto const records = answer.at("records").elements();
@@ -71,17 +72,17 @@ TEST_CASE("validate steps --json lists every record, skipped ones with their rea
 TEST_CASE("validate steps keeps a gate on the mean error", "[cli][steps]") {
   auto const folder = Scratch{};
   auto const file = folder.write("steps.json", "[" + foundry_record() + "]");
-  CHECK(validate({file, "--max-mape", "100"}).exit_code == 0);
-  CHECK(validate({file, "--max-mape", "0"}).exit_code == 1);
+  CHECK(validate_steps({file, "--max-mape", "100"}).exit_code == 0);
+  CHECK(validate_steps({file, "--max-mape", "0"}).exit_code == 1);
   // Nothing was predicted, so nothing can be said to be good enough.
   auto const none = folder.write("none.json", "[" + changed(foundry_record(), R"("tp": 1)", R"("tp": 8)") + "]");
-  CHECK(validate({none, "--max-mape", "100"}).exit_code == 1);
+  CHECK(validate_steps({none, "--max-mape", "100"}).exit_code == 1);
 }
 
 TEST_CASE("validate steps takes the machine from --cluster in place of the records' own", "[cli][steps]") {
   auto const folder = Scratch{};
   auto const file = folder.write("steps.json", "[" + changed(foundry_record(), "h100-80g", "h101-80g") + "]");
-  auto const outcome = validate({file, "--cluster", "dgx-h100-ndr", "--json"});
+  auto const outcome = validate_steps({file, "--cluster", "dgx-h100-ndr", "--json"});
   REQUIRE(outcome.exit_code == 0);
   CHECK(io::parse({"answer", outcome.out}).at("records").elements()[0].find("predicted"));
 }
@@ -90,11 +91,11 @@ TEST_CASE("validate steps refuses a file of another kind with one line", "[cli][
   auto const folder = Scratch{};
   for (auto const* const text : {R"([{"id": "a", "collective": "all_reduce", "ranks": 8, "rows": [[8, 1]]}])",
                                  R"({"cluster": {}})", "[]", "8 1.0"}) {
-    auto const outcome = validate({folder.write("other.json", text)});
+    auto const outcome = validate_steps({folder.write("other.json", text)});
     INFO(text);
     CHECK(outcome.exit_code == 2);
     CHECK(outcome.out.empty());
     CHECK(std::ranges::count(outcome.err, '\n') == 1);
   }
-  CHECK(validate({folder.path("absent.json")}).exit_code == 2);
+  CHECK(validate_steps({folder.path("absent.json")}).exit_code == 2);
 }

@@ -1,11 +1,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "validate/records/step_record.hpp"
-
-/// Step records as sources publish them, and small changes to them.
+/// A step record as sources publish them, and small changes to it.
 namespace twinstep::tests {
 
 /// MPT-30B on 16 nodes of H100: FSDP with full recomputation.
@@ -22,11 +19,6 @@ inline std::string foundry_record() {
     "confidence": "high",
     "cluster": {"gpu": "h100-80g", "gpus_per_node": 8, "nodes": 16, "intra": "nvswitch", "fabric": "infiniband",
                 "nics_per_node": 8, "nic_gbps": 400}})~";
-}
-
-/// A record as it is read from a file of its own.
-inline validate::StepRecord read_step(std::string const& text) {
-  return validate::read_step_records(io::parse({"steps.json", "[" + text + "]"})).front();
 }
 
 /// `text` with its first `from` replaced; `from` must be there.

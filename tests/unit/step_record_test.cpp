@@ -1,6 +1,6 @@
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/step_records.hpp"
+#include "tests/support/read_step.hpp"
 
 using namespace twinstep;
 using namespace twinstep::tests;

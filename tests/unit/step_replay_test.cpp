@@ -1,7 +1,7 @@
 #include "app/step_replay.hpp"
 
 #include "tests/support/catch.hpp"
-#include "tests/support/step_records.hpp"
+#include "tests/support/read_step.hpp"
 
 using namespace twinstep;
 using namespace twinstep::tests;

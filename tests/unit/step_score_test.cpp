@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/step_records.hpp"
+#include "tests/support/read_step.hpp"
 #include "validate/score/step_intervals.hpp"
 
 using namespace twinstep;
