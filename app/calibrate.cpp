@@ -155,7 +155,7 @@ reports::CalibrationReport report_of(Outcome const& outcome, std::string const& 
   if (outcome.study.records.empty()) return report;
   auto const before = as_one_system(outcome.study.records, profile.before);
   report.accuracy.predictors.push_back(accuracy_of(predict_as_is("the profile as it was", before), before));
-  for (auto& each : cross_validate(before, profile.before))
+  for (auto& each : cross_validate(before, profile.before, Counted::kAll))
     if (each.systems > 0) report.accuracy.predictors.push_back(std::move(each));
   return report;
 }

@@ -38,7 +38,6 @@ void put(Way& way, std::vector<std::size_t> const& places, HeldOut held_out) {
   }
 }
 
-/// A sweep that shows small and large messages: what latencies and rates can both be read off.
 bool is_full(CollectiveRecord const& record) {
   using namespace literals;
   return record.points.size() >= 20 && record.points.front().size <= 64_KiB && record.points.back().size >= 64_MiB;
@@ -92,7 +91,7 @@ HeldOut by_five(std::vector<CollectiveRecord> const& records, MakeCase const& ma
 }  // namespace
 
 std::vector<reports::PredictorAccuracy> cross_validate(Study const& study,
-                                                       std::optional<hardware::Cluster> const& named) {
+                                                       std::optional<hardware::Cluster> const& named, Counted counted) {
   using Hold = HeldOut (*)(std::vector<CollectiveRecord> const&, MakeCase const&);
   struct Kind {
     char const* name;
@@ -111,7 +110,8 @@ std::vector<reports::PredictorAccuracy> cross_validate(Study const& study,
   for (auto const& kind : kKinds) {
     auto& way = ways.emplace_back(empty_way(kind.name, kind.baseline, study));
     for (std::size_t i = 0; i < study.records.size(); ++i)
-      way.counted[i] = study.records[i].is_healthy() && (!kind.only_full || is_full(study.records[i]));
+      way.counted[i] =
+          study.records[i].is_healthy() && (counted == Counted::kAll || !kind.only_full || is_full(study.records[i]));
   }
   each_at_once(systems.size(), [&](std::size_t s) {
     auto const records = at(systems[s], study.records);

@@ -46,9 +46,16 @@ struct Predictor {
 /// The four ranges of sizes that errors are averaged over, as reports name them.
 [[nodiscard]] std::vector<std::string> names_of_sizes();
 
+/// Which sweeps count in cross-validation.
+enum class Counted : std::uint8_t {
+  kAll,
+  kFull  ///< 20 sizes or more, from 64 KiB or less to 64 MiB or more: what shows latencies and rates
+};
+
 /// Cross-validation by the calibration of each system of a study, a line for each way of leaving something out and one
 /// for what it has to beat. As many systems at once as there are cores.
 [[nodiscard]] std::vector<reports::PredictorAccuracy> cross_validate(Study const& study,
-                                                                     std::optional<hardware::Cluster> const& named);
+                                                                     std::optional<hardware::Cluster> const& named,
+                                                                     Counted counted);
 
 }  // namespace twinstep::app

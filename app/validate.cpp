@@ -169,7 +169,7 @@ reports::Accuracy report_on(Study const& study, std::vector<Predictor> const& pr
   accuracy.sizes = names_of_sizes();
   for (auto const& predictor : predictors) accuracy.predictors.push_back(accuracy_of(predictor, study, scored));
   if (options.cross_validates)
-    for (auto& each : cross_validate(study, named)) accuracy.predictors.push_back(std::move(each));
+    for (auto& each : cross_validate(study, named, Counted::kFull)) accuracy.predictors.push_back(std::move(each));
   accuracy.families = families_of(study, predictors.front(), predictors.back());
   for (std::size_t i = 0; i < study.cases.size(); ++i)
     add_points(accuracy, study.cases[i], predictors.front(), i, options.leaves_out);

@@ -25,6 +25,7 @@ struct Constant {
   /// does not depend on it.
   std::string (*owner)(CollectiveCase const& one) = nullptr;
   std::string (*pool)(CollectiveCase const& one) = nullptr;
+  double start = 0;           ///< where the fit of one system begins; 0 for what the profile has
   bool has_outliers = false;  ///< one owner may be ten times the others: it does not carry their mean along
 };
 

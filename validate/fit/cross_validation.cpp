@@ -86,10 +86,9 @@ bool are_twins(CollectiveCase const& a, CollectiveCase const& b) {
 
 HeldOut predict_in_sample(std::vector<CollectiveRecord> const& records, MakeCase const& make) {
   auto result = nothing_for(records);
-  auto const calibration = calibrate(records, make, Depth::kCorrections);
   for (std::size_t i = 0; i < records.size(); ++i) {
     auto one = make(records[i]);
-    predict_left_out(result, i, one, calibration, all_of(records[i], false));
+    predict_left_out(result, i, one, calibrate({records[i]}, make, Depth::kCorrections), all_of(records[i], false));
     result.baseline[i] = fit_own_line(records[i]);
   }
   return result;

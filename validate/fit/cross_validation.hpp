@@ -19,7 +19,7 @@ struct HeldOut {
 
 /// All of these take records that were measured on one cluster and calibrate it anew each time.
 
-/// Not held out: every point by a calibration that has seen it.
+/// Not held out: every record by a calibration to itself. The baseline is the line fitted to it.
 [[nodiscard]] HeldOut predict_in_sample(std::vector<CollectiveRecord> const& records, MakeCase const& make);
 
 /// Every second size of each record, by the others. The baseline is the line alpha + size / beta through those others.

@@ -20,8 +20,10 @@ double half_width(std::vector<double> deviations) {
   for (auto& each : deviations) each = std::abs(each);
   std::ranges::sort(deviations);
   if (deviations.size() < kFewest) return deviations.back() * 1.5;
-  auto const place = std::ceil(kLevel * static_cast<double>(deviations.size() + 1));
-  return deviations[std::min(deviations.size(), static_cast<std::size_t>(place)) - 1];
+  auto const place = kLevel * static_cast<double>(deviations.size()) - 0.5;  // Hazen's
+  auto const below = static_cast<std::size_t>(place);
+  auto const above = std::min(below + 1, deviations.size() - 1);
+  return std::lerp(deviations[below], deviations[above], place - static_cast<double>(below));
 }
 
 std::vector<LeftOutPoint> of_range(std::span<LeftOutPoint const> points, hardware::SizeRange range) {

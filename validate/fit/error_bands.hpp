@@ -16,10 +16,9 @@ struct LeftOutPoint {
   double weight = 1;  ///< what it counts, for instance one over its system's points
 };
 
-/// For each range of sizes the smallest band, as wide up as down, that holds nine tenths of the points and one more at
-/// the edge (split conformal prediction: Vovk, Gammerman, Shafer 2005): the next point of the same kind lies in it with
-/// 90 %. Ranges with fewer than nine points take all points together; where these are fewer than nine too, the
-/// largest deviation is widened by a half. `source` is what the profile says of them.
+/// For each range of sizes the band, as wide up as down in logarithms, that holds nine tenths of the points (the
+/// quantile by Hazen's places). Ranges with fewer than nine points take all points together; where these are fewer than
+/// nine too, the largest deviation is widened by a half. `source` is what the profile says of them.
 [[nodiscard]] hardware::ErrorBands symmetric_bands(std::span<LeftOutPoint const> points, std::string const& source);
 
 /// For each range of sizes from the 5th to the 95th percentile of the weighted points. Nothing for a range without.

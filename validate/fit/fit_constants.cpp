@@ -81,7 +81,7 @@ class Fit {
     }
     auto weights = shares_of_points(one.record());
     for (auto& weight : weights) weight *= kPointsInASystem / static_cast<double>(records_of_.at(one.record().system));
-    add_points(problem_, one, std::move(constants), std::move(weights), kNoise);
+    add_points(problem_, one, std::move(constants), std::move(weights), {kNoise});
   }
 
   std::span<CollectiveCase*> cases_;

@@ -6,10 +6,9 @@
 
 namespace twinstep::validate {
 
-double robust(double residual) {
-  constexpr auto kBend = 1.5;
-  auto const scaled = residual / kBend;
-  return std::copysign(kBend * std::sqrt(std::log1p(scaled * scaled)), residual);
+double robust(double residual, double bend) {
+  auto const scaled = residual / bend;
+  return std::copysign(bend * std::sqrt(std::log1p(scaled * scaled)), residual);
 }
 
 std::vector<double> shares_of_points(CollectiveRecord const& record) {
@@ -24,15 +23,15 @@ std::vector<double> shares_of_points(CollectiveRecord const& record) {
 }
 
 void add_points(LeastSquares& problem, CollectiveCase& one, std::vector<BoundConstant> constants,
-                std::vector<double> weights, double noise) {
+                std::vector<double> weights, Loss loss) {
   auto variables = std::vector<std::size_t>{};
   for (auto const& each : constants) variables.push_back(each.variable);
   for (auto& weight : weights) weight = std::sqrt(weight);
   auto ways = std::vector<collectives::Candidate>(weights.size());
   auto const count = weights.size();
   problem.add_term(std::move(variables), count,
-                   [&one, constants = std::move(constants), weights = std::move(weights), ways = std::move(ways),
-                    noise](auto values, auto residuals, bool is_nearby) mutable {
+                   [&one, constants = std::move(constants), weights = std::move(weights), ways = std::move(ways), loss](
+                       auto values, auto residuals, bool is_nearby) mutable {
                      for (std::size_t i = 0; i < constants.size(); ++i)
                        constants[i].constant->set(one.constants(), std::exp(values[i]));
                      auto const& points = one.record().points;
@@ -41,7 +40,7 @@ void add_points(LeastSquares& problem, CollectiveCase& one, std::vector<BoundCon
                        if (weights[i] == 0) continue;
                        if (!is_nearby) ways[i] = one.choose(points[i].size);
                        auto const ratio = one.predict(points[i].size, ways[i]).time / points[i].time;
-                       residuals[i] = weights[i] * robust(std::log(ratio) / noise);
+                       residuals[i] = weights[i] * robust(std::log(ratio) / loss.noise, loss.bend);
                      }
                    });
 }

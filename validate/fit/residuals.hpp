@@ -10,7 +10,13 @@ namespace twinstep::validate {
 
 /// Far from zero it hardly grows any more, so that a sweep which something else held back does not carry a fit away
 /// (Cauchy's loss, as a residual).
-[[nodiscard]] double robust(double residual);
+[[nodiscard]] double robust(double residual, double bend = 1.5);
+
+/// How far points lie from good predictions.
+struct Loss {
+  double noise = 0.1;  ///< in logarithms
+  double bend = 1.5;   ///< in noises: from where on a point counts less and less
+};
 
 /// What each point of a record counts: its ranges of sizes (hardware::SizeRange) alike, outliers nothing; 1 together.
 [[nodiscard]] std::vector<double> shares_of_points(CollectiveRecord const& record);
@@ -21,9 +27,9 @@ struct BoundConstant {
   std::size_t variable = 0;
 };
 
-/// Adds the points of a record: log(predicted / measured) over `noise`, robust, each squared counting `weights` times.
-/// Evaluating them changes the constants of `one`, which the problem refers to.
+/// Adds the points of a record: log(predicted / measured) over the noise, robust, each squared counting `weights`
+/// times. Evaluating them changes the constants of `one`, which the problem refers to.
 void add_points(LeastSquares& problem, CollectiveCase& one, std::vector<BoundConstant> constants,
-                std::vector<double> weights, double noise);
+                std::vector<double> weights, Loss loss);
 
 }  // namespace twinstep::validate

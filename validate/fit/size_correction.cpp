@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto kNoise = 0.02;          ///< of a repeated measurement, in logarithms
 constexpr auto kPrior = 0.3;           ///< how far a factor may lie from 1
-constexpr auto kStepPerOctave = 0.08;  ///< how far neighbouring knots may, an octave apart
+constexpr auto kStepPerOctave = 0.16;  ///< how far neighbouring knots may, an octave apart
 constexpr auto kOctavesOfAKnot = 1.9;  ///< between knots, at least: every other size of a sweep that doubles
 
 double octaves(Bytes size) {
@@ -35,6 +35,18 @@ std::vector<Bytes> knots_of(std::span<Deviation const> points) {
     knots.push_back(sizes.back());
   }
   return knots;
+}
+
+/// Where a knot begins: the median of the three points nearest to it, so that the fit, which is robust, begins among
+/// them.
+double start_of(Bytes knot, std::span<Deviation const> points) {
+  auto nearest = std::vector<std::pair<double, double>>{};  // distance, logarithm of the factor
+  for (auto const& point : points)
+    nearest.emplace_back(std::abs(octaves(point.size) - octaves(knot)), std::log(point.factor));
+  std::ranges::sort(nearest);
+  nearest.resize(std::min(nearest.size(), std::size_t{3}));
+  std::ranges::sort(nearest, {}, [](auto const& each) { return each.second; });
+  return nearest[nearest.size() / 2].second;
 }
 
 /// Adds one point between two knots: what the factor leaves of its deviation.
@@ -60,7 +72,7 @@ hardware::SizeCorrection fit_piece(std::span<Deviation const> points) {
   auto correction = hardware::SizeCorrection{points.front().algorithm, points.front().protocol, knots_of(points), {}};
   auto problem = LeastSquares{};
   for (std::size_t i = 0; i < correction.sizes.size(); ++i) {
-    problem.add_variable(0, -kMost, kMost);
+    problem.add_variable(std::clamp(start_of(correction.sizes[i], points), -kMost, kMost), -kMost, kMost);
     problem.add_term({i}, 1, [](auto values, auto residuals, bool) { residuals[0] = values[0] / kPrior; });
     if (i == 0) continue;
     auto const step = kStepPerOctave * std::sqrt(octaves(correction.sizes[i]) - octaves(correction.sizes[i - 1]));
@@ -68,7 +80,8 @@ hardware::SizeCorrection fit_piece(std::span<Deviation const> points) {
                      [step](auto values, auto residuals, bool) { residuals[0] = (values[1] - values[0]) / step; });
   }
   for (auto const& point : points) add_point(problem, correction.sizes, point);
-  for (auto const value : problem.solve()) correction.factors.push_back(std::exp(value));
+  for (auto const value : problem.solve())  // four digits: more would claim more than is measured
+    correction.factors.push_back(std::round(std::exp(value) * 1e4) / 1e4);
   return correction;
 }
 

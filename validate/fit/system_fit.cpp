@@ -11,9 +11,10 @@
 namespace twinstep::validate {
 namespace {
 
-constexpr auto kNoise = 0.04;       ///< of a good prediction of a calibrated cluster, in logarithms
+/// Of a good prediction of a calibrated cluster; a single point that decides a constant may lie far off before the fit.
+constexpr auto kLoss = Loss{.noise = 0.04, .bend = 4};
 constexpr auto kMostPoints = 20.0;  ///< independent ones that a record is worth
-constexpr auto kDetermined = 0.5;   ///< of a constant's doubt may be left
+constexpr auto kDetermined = 0.6;   ///< of a constant's doubt may be left
 
 /// What `set` would have to be given for the profile's own value; 0 where the profile has none of it.
 double value_in(hardware::Cluster const& cluster, Constant const& constant) {
@@ -72,7 +73,8 @@ class SystemFit {
     auto const before = value_in(first->cluster(), constant);
     if (before <= 0) return;
     auto const start = std::log(before);
-    problem_.add_variable(std::min(start, largest(constant, start)), start - 5, largest(constant, start));
+    problem_.add_variable(std::min(constant.start > 0 ? std::log(constant.start) : start, largest(constant, start)),
+                          start - 5, largest(constant, start));
     problem_.add_term(
         {fitted_.size()}, 1,
         [start, spread = constant.spread, is_robust = constant.has_outliers](auto values, auto residuals, bool) {
@@ -94,7 +96,7 @@ class SystemFit {
     auto weights = shares_of_points(one.record());
     auto const counted = static_cast<double>(std::ranges::count_if(weights, [](double each) { return each > 0; }));
     for (auto& weight : weights) weight *= std::min(counted, kMostPoints);
-    add_points(problem_, one, std::move(constants), std::move(weights), kNoise);
+    add_points(problem_, one, std::move(constants), std::move(weights), kLoss);
   }
 
   void leave_out(std::string_view path, std::string reason) {

@@ -21,8 +21,8 @@ struct SystemConstant {
 
 /// Fits the constants of one cluster to the records of `cases`, which all ran on it. Each starts from what the profile
 /// has and is held near it as closely as clusters of its kind resemble each other, so that five points fit two
-/// constants. A constant to which the measurements leave more than half of that doubt stays as it was. Gives every
-/// constant that the profile has and on which a case depends; leaves the cases with what was fitted.
+/// constants. A constant to which the measurements leave more than six tenths of that doubt stays as it was. Gives
+/// every constant that the profile has and on which a case depends; leaves the cases with what was fitted.
 ///
 /// Pairs with one GPU a node say nothing about the efficiency of NICs that all GPUs of a node share: it is not fitted
 /// where no other record leaves a node.
