@@ -41,8 +41,8 @@ bool check_shipped(Kind kind, std::string_view name) {
 
 bool check_named(std::string const& name) {
   if (is_file(name)) return is_sound(name, check_profile(name));
-  for (auto const kind :
-       {Kind::kCluster, Kind::kNode, Kind::kGpu, Kind::kFabric, Kind::kLink, Kind::kTransport, Kind::kLibrary}) {
+  for (auto const kind : {Kind::kCluster, Kind::kNode, Kind::kGpu, Kind::kFabric, Kind::kLink, Kind::kTransport,
+                          Kind::kLibrary, Kind::kStack}) {
     auto const prefix = fmt::format("{}/", name_of(kind));
     auto const bare = name.starts_with(prefix) ? std::string_view{name}.substr(prefix.size()) : std::string_view{name};
     if (find_profile(kind, bare)) return check_shipped(kind, bare);

@@ -53,6 +53,7 @@ TEST_CASE("a damaged profile is read or refused with one line, and never crashes
         case Kind::kLink: static_cast<void>(read_link(document)); break;
         case Kind::kTransport: static_cast<void>(read_transport(document)); break;
         case Kind::kLibrary: static_cast<void>(read_library(document)); break;
+        case Kind::kStack: static_cast<void>(read_stack(document)); break;
         case Kind::kCluster: static_cast<void>(read_cluster(document)); break;
       }
     });
