@@ -119,6 +119,7 @@ Outcome calibrate_by(CalibrateOptions const& options, hardware::Cluster const& c
     auto compute = validate::calibrate_compute(outcome.measured, calibrated.node);
     std::ranges::move(compute.numbers, std::back_inserter(profile.patch.numbers));
     outcome.compute_errors = std::move(compute.errors);
+    profile.step_error = std::move(compute.interval);
   }
   auto systems = std::set<std::string>{};
   for (auto const& record : outcome.study.records) systems.insert(record.system);

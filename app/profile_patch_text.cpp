@@ -42,6 +42,14 @@ std::string number_text(validate::FittedNumber const& number, validate::ProfileP
                      value_text((number.high - number.low) / 2, number.unit));
 }
 
+std::string band_text(hardware::ErrorBand const& band) {
+  auto const factor = [](hardware::Sourced<double> const& number) {
+    return fmt::format(R"({{"value": {:.4g}, "basis": "fitted", "source": {}}})", number.value,
+                       json_string(number.source));
+  };
+  return fmt::format(R"({{"low": {}, "high": {}}})", factor(band.low), factor(band.high));
+}
+
 std::string systems_text(CalibratedProfile const& profile) {
   auto systems = profile.before.library.fitted_on;
   systems.insert(systems.end(), profile.systems.begin(), profile.systems.end());
@@ -67,6 +75,7 @@ std::string profile_patch_text(CalibratedProfile const& profile, std::string con
     if (number.left_out.empty()) set(number.path, number_text(number, profile.patch));
   if (!profile.sweeps.empty()) set("library.calibrations", hw_profiles::calibrations_text(profile.sweeps));
   if (!profile.systems.empty()) set("library.fitted_on", systems_text(profile));
+  if (profile.step_error) set("step_error", band_text(*profile.step_error));
   set("calibration", json_string(profile.calibration));
   return io::document_text(document);
 }

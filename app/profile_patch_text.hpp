@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,9 @@ struct CalibratedProfile {
   hardware::Cluster before;      ///< that it means
   validate::ProfilePatch patch;  ///< numbers by their paths
   std::vector<hardware::CollectiveCalibration> sweeps;
-  std::vector<std::string> systems;  ///< whose measurements were fitted
-  std::string calibration;           ///< what was fitted on what and when
+  std::vector<std::string> systems;               ///< whose measurements were fitted
+  std::string calibration;                        ///< what was fitted on what and when
+  std::optional<hardware::ErrorBand> step_error;  ///< where steps lie about their prediction, if enough was measured
 };
 
 /// A cluster's profile that names `base` and overrides only what was fitted. A `base` that is JSON text, which another
