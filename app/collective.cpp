@@ -275,6 +275,8 @@ int collective(CollectiveOptions const& options) {
   auto const bench = Bench{read_machine(options.cluster, options.settings), options};
   for (auto const& name : bench.chooser().environment().ignored)
     warn(fmt::format("library.environment.{} changes nothing here", name));
+  if (bench.sweep().fidelity == engine::Fidelity::kExact && !bench.cluster().library.calibrations.empty())
+    warn("--fidelity exact sends messages at what the constants say, without the profile's corrections by size");
   auto answers = std::vector<Answer>{};
   for (auto const size : bench.sweep().sizes) answers.push_back(bench.answer(size));
   print(options.as_json ? json_of(bench, answers, options.explains) : text_of(bench, answers, options.explains));
