@@ -115,9 +115,11 @@ std::map<std::string, hardware::FixedAlgorithm> read_algorithms(NumberReader con
   auto algorithms = std::map<std::string, hardware::FixedAlgorithm>{};
   if (!found) return algorithms;
   for (auto const& [collective, each] : found->members()) {
-    each.allow_only({"algorithm", "messages_per_step"});
-    algorithms[std::string{collective}] = {each.at("algorithm").word<hardware::Algorithm>(),
-                                           numbers.sourced(each, "messages_per_step", count)};
+    each.allow_only({"algorithm", "messages_per_step", "half_duplex_beyond"});
+    auto& fixed = algorithms[std::string{collective}];
+    fixed.algorithm = each.at("algorithm").word<hardware::Algorithm>();
+    fixed.messages_per_step = numbers.sourced(each, "messages_per_step", count);
+    if (each.find("half_duplex_beyond")) fixed.half_duplex_beyond = numbers.sourced(each, "half_duplex_beyond", size);
   }
   return algorithms;
 }

@@ -35,6 +35,16 @@ void hide_latencies(Folded& folded) {
   for (auto& phase : folded.phases) phase.least = std::max(phase.least, std::exchange(phase.latency, {}));
 }
 
+/// Where sends are posted before receives, a rank that is early announces what it can receive, and one that is late
+/// does so behind its own data: the early one's data then waits until the late one's has passed, in every collective
+/// that follows (gloo/allgather.cc and alltoall.cc over gloo/transport/tcp/pair.cc). It takes a connection with data
+/// both ways: between two ranks, or in pairwise messages.
+void take_turns(Folded& folded, FoldRequest const& request, Bytes beyond) {
+  if (request.algorithm != Algorithm::kPairwise && request.placement.ranks > 2) return;
+  for (auto& phase : folded.phases)
+    for (auto& load : phase.loads) load.bytes += std::max(Bytes{}, load.bytes - beyond);
+}
+
 }  // namespace
 
 Folded fold_uncorrected(FoldRequest const& request) {
@@ -42,6 +52,9 @@ Folded fold_uncorrected(FoldRequest const& request) {
   folded.algorithm = request.algorithm;
   folded.protocol = request.protocol;
   folded.channels = request.channels;
+  auto const* const fixed = request.cluster.library.fixed(name_of(request.kind));
+  if (fixed && fixed->algorithm == request.algorithm && fixed->half_duplex_beyond)
+    take_turns(folded, request, fixed->half_duplex_beyond->value);
   if (request.cluster.fabric.transport.is_token_bucket && request.placement.nodes > 1) hide_latencies(folded);
   return folded;
 }

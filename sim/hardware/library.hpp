@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,9 @@ struct FixedAlgorithm {
   /// That a rank's processor handles one after another in a step, each at the transport's step latency; with pairwise
   /// messages, for each peer.
   Sourced<std::int64_t> messages_per_step;
+  /// Where ranks announce what they can receive behind what they send, the two directions of a connection take turns:
+  /// what each carries beyond so many bytes waits for the other. Nothing for both at once.
+  std::optional<Sourced<Bytes>> half_duplex_beyond;
   bool operator==(FixedAlgorithm const&) const = default;
 };
 
