@@ -3,7 +3,7 @@
 set -euo pipefail
 
 packages=(
-  g++ cmake ninja-build git ca-certificates python3
+  g++ cmake ninja-build git ca-certificates python3 iproute2
   libfmt-dev nlohmann-json3-dev libvalijson-dev libcli11-dev libboost-graph-dev
   libpugixml-dev libssl-dev zlib1g-dev libceres-dev libopenblas-dev libgloo-dev catch2 libbenchmark-dev time
 )
