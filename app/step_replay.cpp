@@ -137,7 +137,8 @@ class PlanReader {
   StepReplay& replay_;
 };
 
-/// The software stack that a record's words mean: the first word that it has decides, eager PyTorch without.
+/// The software stack that a record's words mean: the first word that it has decides, eager PyTorch without. (A step
+/// program of ours runs on none.)
 std::string_view stack_of(StepRecord const& record) {
   struct Word {
     std::string_view word;
@@ -160,7 +161,7 @@ hardware::Cluster machine_of(StepRecord const& record, std::optional<hardware::C
     throw Impossible{fmt::format("{} ranks on a cluster of {} GPUs", plan.ranks, cluster.gpus())};
   if (!cluster.node.gpu.peak(plan.precision))
     throw Impossible{fmt::format("{} has no rate for {}", cluster.node.gpu.name, name_of(plan.precision))};
-  if (cluster.stack.name.empty())
+  if (cluster.stack.name.empty() && !record.is_our_program)
     cluster.stack = hw_profiles::read_stack(io::string_node(std::string{stack_of(record)}, "stack"));
   return cluster;
 }

@@ -77,6 +77,10 @@ TEST_CASE("a record's words become a plan on its machine", "[steps]") {
         "pytorch-compiled");
 }
 
+TEST_CASE("a step program of ours runs on no framework", "[steps]") {
+  CHECK(replay(foundry(R"({"id")", R"({"measurement": "step", "id")")).cluster.stack.name.empty());
+}
+
 TEST_CASE("what a record leaves out is assumed and said", "[steps]") {
   auto const silent = replay(foundry(R"~("full (per block, non-reentrant)", "flash_attention": true)~", "null"));
   CHECK(silent.assumed == std::vector<std::string>{"no recomputation", "fused attention"});

@@ -110,6 +110,7 @@ StepParallelism parallelism_of(Node const& node) {
 void read(Node const& node, StepRecord& record) {
   record.kind = text_at(node, "kind");
   record.stack = text_at(node, "stack");
+  record.is_our_program = node.has("measurement");
   record.model = model_of(node.at("model"));
   record.parallelism = parallelism_of(node.at("parallelism"));
   record.precision = text_at(node, "precision");

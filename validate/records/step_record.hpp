@@ -54,6 +54,7 @@ struct StepRecord {
   std::string family;  ///< records of one source and software
   std::string kind;    ///< "measured", "analytic" (a formula's value) or "estimator"
   std::string stack;
+  bool is_our_program = false;  ///< run by `twinstep measure step`: its kernels are a step program's own
   StepModel model;
   StepParallelism parallelism;
   std::string precision;
