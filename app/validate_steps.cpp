@@ -163,9 +163,8 @@ reports::Accuracy accuracy_of(std::size_t records, Rows const& rows) {
   for (auto const& column : columns()) accuracy.sizes.push_back(column.name);
   accuracy.predictors = {predictor(
                              "twinstep", [](ScoredStep const& row) { return row.predicted; }, rows),
-                         predictor("one MFU a GPU type", by_baseline(kMfu), rows),
-                         predictor("one HFU a GPU type", by_baseline(kHfu), rows),
-                         predictor("its own row on one node", by_baseline(kSingleNode), rows)};
+                         predictor("one MFU", by_baseline(kMfu), rows), predictor("one HFU", by_baseline(kHfu), rows),
+                         predictor("own one-node row", by_baseline(kSingleNode), rows)};
   accuracy.families = families_of(rows);
   add_rows(accuracy, rows);
   if (auto const quality = validate::quality_of(rows))

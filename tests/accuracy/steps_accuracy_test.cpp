@@ -57,7 +57,7 @@ TEST_CASE("DeepSpeed's ZeRO-3, whose schedule is not modelled, is predicted to 3
 TEST_CASE("a prediction of steps is better than one utilisation fitted to each GPU type and family", "[accuracy]") {
   for (auto const* const rows : {"all", "fitted", "predicted", "one node", "several"}) {
     INFO(rows);
-    CHECK(error_of("twinstep", rows) < error_of("one MFU a GPU type", rows));
+    CHECK(error_of("twinstep", rows) < error_of("one MFU", rows));
   }
 }
 

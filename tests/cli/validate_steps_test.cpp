@@ -37,8 +37,8 @@ TEST_CASE("validate steps prints predictors, families and why records are skippe
   auto const outcome = validate_steps({folder.write("steps.json", four_records())});
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.err.empty());
-  for (auto const* const part : {"4 records, 1 row scored", "twinstep", "one MFU a GPU type", "one HFU a GPU type",
-                                 "its own row on one node", "foundry", "3 rows are skipped"})
+  for (auto const* const part : {"4 records, 1 row scored", "twinstep", "one MFU", "one HFU", "own one-node row",
+                                 "foundry", "3 rows are skipped"})
     CHECK_THAT(outcome.out, Catch::Contains(part));
   auto lines = std::istringstream{outcome.out};
   for (auto line = std::string{}; std::getline(lines, line);) {
