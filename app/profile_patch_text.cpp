@@ -1,6 +1,5 @@
 #include "app/profile_patch_text.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -51,13 +50,8 @@ std::string band_text(hardware::ErrorBand const& band) {
 }
 
 std::string systems_text(CalibratedProfile const& profile) {
-  auto systems = profile.before.library.fitted_on;
-  systems.insert(systems.end(), profile.systems.begin(), profile.systems.end());
-  std::ranges::sort(systems);
-  auto const rest = std::ranges::unique(systems);
-  systems.erase(rest.begin(), rest.end());
   auto text = std::string{};
-  for (auto const& system : systems) text += (text.empty() ? "" : ", ") + json_string(system);
+  for (auto const& system : profile.systems) text += (text.empty() ? "" : ", ") + json_string(system);
   return "[" + text + "]";
 }
 
