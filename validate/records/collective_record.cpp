@@ -29,13 +29,14 @@ Launcher launcher_of(Node const& record) {
   return is_full_server || intra == "nvl72" ? Launcher::kProcessPerGpu : Launcher::kOneProcess;
 }
 
-/// What the record's version and tool say of the library.
+/// What the record's version, tool and backend say of the library. Only what twinstep measured names a backend.
 void read_library(Node const& record, CollectiveRecord& result) {
   auto const tool = text_or(record, "tool", "nccl-tests");
-  auto const version = text_or(record, "nccl_version", "");
+  auto const version = text_or(record, "nccl_version", text_or(record, "library_version", ""));
   auto const is_rccl = tool.starts_with("rccl") || version.starts_with("RCCL");
-  result.library = is_rccl ? "rccl" : tool.find("MLSL") != std::string::npos ? "mlsl" : "nccl";
-  static auto const number = std::regex{R"((\d+\.\d+\.\d+)\b.*)"};
+  auto const usual = is_rccl ? "rccl" : tool.find("MLSL") != std::string::npos ? "mlsl" : "nccl";
+  result.library = text_or(record, "backend", usual);
+  static auto const number = std::regex{R"((?:NCCL )?(\d+\.\d+\.\d+)\b.*)"};
   auto match = std::smatch{};
   if (result.library == "nccl" && std::regex_match(version, match, number)) result.version = match[1];
 }
