@@ -13,16 +13,17 @@ GROUPS = {(True, True): "held-out sizes", (False, True): "other ranks", (True, F
 
 
 def sweep(lab, op, ranks, rate, smallest, largest):
-    """One sweep: every eighth size."""
+    """One sweep: every eighth size. Batches are long enough to empty the token buckets before and while they count."""
     return lab.measure(ranks, rate, "collective", "--op", op, "-b", smallest, "-e", largest, "-f", "8",
-                       "--max-time", "0.25", "--precision", "3")
+                       "-n", "100", "-w", "60", "--max-time", "0.25", "--precision", "3")
 
 
-def cluster_at(lab, profile, ranks, rate):
-    """The profile with so many ranks on links of that rate. A step's latency is time of processors, and more ranks than
-    cores share them: known from the host, not fitted."""
-    sharing = max(1.0, ranks / os.cpu_count())
-    latency = lab.step_latency(profile) * sharing
+def cluster_at(lab, profile, ranks, rate, op=None):
+    """The profile with so many ranks on links of that rate. A step's latency is time of processors, which ranks that
+    work at once share where they are more than the cores: known from the host and the algorithm, not fitted. In a
+    broadcast's tree two ranks work at first."""
+    at_once = 2 if op == "broadcast" else ranks
+    latency = lab.step_latency(profile) * max(1.0, at_once / os.cpu_count())
     return {"profile": str(profile), "nodes": ranks,
             "fabric": {"port": PORTS[rate], "transport": {"step_latency": f"{latency:.3f} us"}}}
 
@@ -30,7 +31,7 @@ def cluster_at(lab, profile, ranks, rate):
 def rows_of(lab, profile, op, ranks, rate, records, group=None):
     """Measured beside predicted, out of place, for every size of a sweep."""
     measured = {row[0]: row[1] / 1e6 for record in records for row in record["rows"]}
-    predicted = lab.collective_times(json.dumps(cluster_at(lab, profile, ranks, rate)), op, ranks, measured)
+    predicted = lab.collective_times(json.dumps(cluster_at(lab, profile, ranks, rate, op)), op, ranks, measured)
     group = group or GROUPS[ranks == HOME[0], rate == HOME[1]]
     return [{"what": f"{op} {size:>9} B", "ranks": ranks, "rate": rate, "measured_s": measured[size],
              "predicted_s": predicted[size], "group": group, "op": op, "size": size} for size in measured]
