@@ -103,15 +103,13 @@ hardware::CollectiveCalibration read_calibration(NumberReader const& numbers, No
   return calibration;
 }
 
-/// What a library without a choice does; empty for the others.
+/// What a library without a choice does. Where a change lets something choose, it is kept and not used.
 std::map<std::string, hardware::FixedAlgorithm> read_algorithms(NumberReader const& numbers, Node const& library) {
   auto const found = library.find("algorithms");
   auto const is_fixed = library.at("choice").word<hardware::Choice>() == hardware::Choice::kFixed;
   if (is_fixed && !found)
     library.fail("found the choice \"fixed\" without \"algorithms\", expected one for each collective",
                  R"(write {"all_reduce": {"algorithm": "ring", …}, …}, or choose "fastest")");
-  if (found && !is_fixed)
-    found->fail(R"(found algorithms, which only the choice "fixed" takes)", "remove them, or change the choice");
   auto algorithms = std::map<std::string, hardware::FixedAlgorithm>{};
   if (!found) return algorithms;
   for (auto const& [collective, each] : found->members()) {

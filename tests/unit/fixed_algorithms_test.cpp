@@ -102,3 +102,17 @@ TEST_CASE("a collective that the library does not have is refused with the way o
   CHECK_THROWS_WITH(gloo.algorithm(CollectiveKind::kBroadcast, 1_MB),
                     "library gloo does not say how it does broadcast; add it to its algorithms, or force one");
 }
+
+TEST_CASE("a library may be told to take the fastest instead of its own way", "[hw_profiles][gloo]") {
+  auto cluster = gloo_cluster(4);
+  cluster.library =
+      hw_profiles::read_library(io::parse({"test", R"({"profile": "gloo", "choice": "fastest"})", false}));
+  CHECK(cluster.library.fixed("broadcast") == nullptr);
+  // A ring passes large buffers on while they arrive; a tree's second step waits for the first.
+  CHECK(Asked{cluster}.algorithm(CollectiveKind::kBroadcast, 32_MiB) == Algorithm::kRing);
+}
+
+TEST_CASE("a library without a choice has to say what it does", "[hw_profiles][gloo]") {
+  auto const document = io::parse({"test", R"({"profile": "ideal", "choice": "fixed"})", false});
+  CHECK_THROWS_WITH(hw_profiles::read_library(document), Catch::Contains("expected one for each collective"));
+}
