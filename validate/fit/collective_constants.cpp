@@ -257,6 +257,10 @@ constexpr auto kFloor = floor_of_calls();
 
 }  // namespace
 
+bool is_efficiency(Constant const& constant) {
+  return constant.path.find("efficiency") != std::string_view::npos;
+}
+
 std::span<Constant const> collective_constants() {
   return kConstants;
 }

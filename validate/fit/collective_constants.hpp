@@ -29,6 +29,9 @@ struct Constant {
   bool has_outliers = false;  ///< one owner may be ten times the others: it does not carry their mean along
 };
 
+/// Whether a constant is an efficiency, which cannot exceed 1.
+[[nodiscard]] bool is_efficiency(Constant const& constant);
+
 /// Those that systems have in common.
 [[nodiscard]] std::span<Constant const> collective_constants();
 /// All that one system can be calibrated by: a floor of its own too, the time before every collective.

@@ -12,9 +12,9 @@ using enum ComputeNumber;
 
 constexpr auto kScatter = 0.05;  ///< of a measurement that a good model predicts
 
-/// Squared, it is Cauchy's loss of a residual.
-double robust(double logarithm) {
-  return std::copysign(std::sqrt(std::log1p(std::pow(logarithm / kScatter, 2))), logarithm);
+/// What a prediction adds to the sum of squares.
+double residual_of(Seconds predicted, Seconds measured) {
+  return robust(std::log(predicted / measured) / kScatter, 1);
 }
 
 std::size_t index(ComputeNumber number) {
@@ -89,7 +89,7 @@ void fit_kernels(std::vector<KernelRecord> const& kernels, hardware::Node const&
     for (std::size_t i = 0; i < numbers.size(); ++i) all[numbers[i]] = std::exp(values[i]);
     auto const node = with_values(prior, all);
     for (std::size_t i = 0; i < kernels.size(); ++i)
-      residuals[i] = robust(std::log(kernel_time(kernels[i], node) / kernels[i].time));
+      residuals[i] = residual_of(kernel_time(kernels[i], node), kernels[i].time);
   });
   auto const solved = problem.solve();
   for (std::size_t i = 0; i < numbers.size(); ++i) fit.values[numbers[i]] = std::exp(solved[i]);
@@ -143,8 +143,7 @@ void improve_by_steps(std::vector<StepSample> const& steps, hardware::Node const
                std::min(most(kAttentionForward), most(kAttentionBackward)), info_of(kAttentionForward).doubt);
   problem.add_term({gemm, attention}, steps.size(), [&](auto values, auto residuals, bool) {
     for (std::size_t i = 0; i < steps.size(); ++i)
-      residuals[i] =
-          robust(std::log(lines[i].at(std::exp(values[0]), std::exp(values[1])) / steps[i].measured.count()));
+      residuals[i] = residual_of(Seconds{lines[i].at(std::exp(values[0]), std::exp(values[1]))}, steps[i].measured);
   });
   auto const solved = problem.solve();
   fit.values = faster(fit.values, std::exp(solved[gemm]), std::exp(solved[attention]));

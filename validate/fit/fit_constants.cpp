@@ -20,8 +20,7 @@ struct Variables {
 };
 
 double logarithm_of_most(Constant const& constant) {
-  auto const is_fraction = constant.path.find("efficiency") != std::string_view::npos;
-  return is_fraction ? 0.0 : std::log(constant.neutral) + 5;
+  return is_efficiency(constant) ? 0.0 : std::log(constant.neutral) + 5;
 }
 
 class Fit {

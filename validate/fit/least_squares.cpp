@@ -130,4 +130,9 @@ std::vector<double> LeastSquares::spreads(std::vector<double> const& values) con
   return result;
 }
 
+double robust(double residual, double bend) {
+  auto const scaled = residual / bend;
+  return std::copysign(bend * std::sqrt(std::log1p(scaled * scaled)), residual);
+}
+
 }  // namespace twinstep::validate

@@ -48,4 +48,8 @@ class LeastSquares {
   std::vector<Term> terms_;
 };
 
+/// A residual that hardly grows any more far from zero, so that a measurement which something else held back does not
+/// carry a fit away (Cauchy's loss, as a residual). @param bend  from where on it counts less and less
+[[nodiscard]] double robust(double residual, double bend = 1.5);
+
 }  // namespace twinstep::validate

@@ -1,15 +1,9 @@
 #include "validate/fit/residuals.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 
 namespace twinstep::validate {
-
-double robust(double residual, double bend) {
-  auto const scaled = residual / bend;
-  return std::copysign(bend * std::sqrt(std::log1p(scaled * scaled)), residual);
-}
 
 std::vector<double> shares_of_points(CollectiveRecord const& record) {
   auto counts = std::map<hardware::SizeRange, double>{};

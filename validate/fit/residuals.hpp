@@ -8,10 +8,6 @@
 /// How predictions of a record enter a fit of constants.
 namespace twinstep::validate {
 
-/// Far from zero it hardly grows any more, so that a sweep which something else held back does not carry a fit away
-/// (Cauchy's loss, as a residual).
-[[nodiscard]] double robust(double residual, double bend = 1.5);
-
 /// How far points lie from good predictions.
 struct Loss {
   double noise = 0.1;  ///< in logarithms

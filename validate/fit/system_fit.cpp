@@ -24,9 +24,8 @@ double value_in(hardware::Cluster const& cluster, Constant const& constant) {
   return one > 0 ? constant.get(cluster) / one : 0;
 }
 
-double largest(Constant const& constant, double start) {
-  auto const is_fraction = constant.path.find("efficiency") != std::string_view::npos;
-  return is_fraction ? 0.0 : start + 6;
+double logarithm_of_most(Constant const& constant, double start) {
+  return is_efficiency(constant) ? 0.0 : start + 6;
 }
 
 /// Whether all that leaves nodes is one GPU of each, of nodes that have more.
@@ -73,8 +72,9 @@ class SystemFit {
     auto const before = value_in(first->cluster(), constant);
     if (before <= 0) return;
     auto const start = std::log(before);
-    problem_.add_variable(std::min(constant.start > 0 ? std::log(constant.start) : start, largest(constant, start)),
-                          start - 5, largest(constant, start));
+    problem_.add_variable(
+        std::min(constant.start > 0 ? std::log(constant.start) : start, logarithm_of_most(constant, start)), start - 5,
+        logarithm_of_most(constant, start));
     problem_.add_term(
         {fitted_.size()}, 1,
         [start, spread = constant.spread, is_robust = constant.has_outliers](auto values, auto residuals, bool) {
