@@ -12,6 +12,7 @@
 #include "reports/render/accuracy_text.hpp"
 #include "validate/fit/leave_one_out.hpp"
 #include "validate/fit/left_out_intervals.hpp"
+#include "validate/score/averages.hpp"
 
 namespace twinstep::app {
 namespace {
@@ -124,10 +125,10 @@ std::string constants_text(LeftOutFits const& fits) {
           each.value);
   auto table = reports::Table{
       {{"profile", reports::Align::kLeft}, {"constant", reports::Align::kLeft}, {"median"}, {"least"}, {"most"}}};
-  for (auto& [key, values] : all) {
-    std::ranges::sort(values);
-    table.add_row({key.first, key.second, fmt::format("{:.4g}", values[values.size() / 2]),
-                   fmt::format("{:.4g}", values.front()), fmt::format("{:.4g}", values.back())});
+  for (auto const& [key, values] : all) {
+    auto const [least, most] = std::ranges::minmax(values);
+    table.add_row({key.first, key.second, fmt::format("{:.4g}", validate::median(values)), fmt::format("{:.4g}", least),
+                   fmt::format("{:.4g}", most)});
   }
   auto bands = reports::Table{{{"measured over predicted", reports::Align::kLeft}, {"5 % below"}, {"95 % below"}}};
   for (std::size_t i = 0; i < fits.errors.size(); ++i)

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -12,6 +13,7 @@
 #include "reports/render/accuracy_text.hpp"
 #include "sim/io/document.hpp"
 #include "validate/score/accuracy.hpp"
+#include "validate/score/averages.hpp"
 #include "validate/score/step_intervals.hpp"
 
 namespace twinstep::app {
@@ -51,12 +53,9 @@ Predicted by_baseline(validate::StepBaseline baseline) {
   return [baseline](ScoredStep const& row) { return row.baselines[static_cast<std::size_t>(baseline)]; };
 }
 
-reports::PredictorAccuracy::Figures figures_of(std::vector<double> errors) {
+reports::PredictorAccuracy::Figures figures_of(std::vector<double> const& errors) {
   if (errors.empty()) return {};
-  std::ranges::sort(errors);
-  auto sum = 0.0;
-  for (auto const error : errors) sum += error;
-  return {errors[errors.size() / 2], sum / static_cast<double>(errors.size())};
+  return {validate::median(errors), validate::mean(errors)};
 }
 
 reports::PredictorAccuracy predictor(std::string name, Predicted const& predicted, Rows const& rows) {
@@ -66,7 +65,7 @@ reports::PredictorAccuracy predictor(std::string name, Predicted const& predicte
     for (auto const& row : rows)
       if (column.takes(row))
         if (auto const error = error_of(row, predicted)) errors.push_back(*error);
-    out.by_size.push_back(figures_of(std::move(errors)));
+    out.by_size.push_back(figures_of(errors));
   }
   return out;
 }

@@ -7,22 +7,12 @@
 #include <fmt/format.h>
 
 #include "sim/base/input_error.hpp"
-#include "validate/fit/compute_fit.hpp"
+#include "validate/fit/compute_study.hpp"
+#include "validate/score/averages.hpp"
 #include "validate/score/step_intervals.hpp"
 
 namespace twinstep::validate {
 namespace {
-
-constexpr auto kFolds = std::size_t{5};
-constexpr auto kLeastForFolds = std::size_t{10};
-
-/// Those that decide numbers: alone on their device, and no launches.
-std::vector<KernelRecord> alone(std::vector<KernelRecord> const& records) {
-  auto out = std::vector<KernelRecord>{};
-  for (auto const& record : records)
-    if (record.work && record.beside.empty()) out.push_back(record);
-  return out;
-}
 
 void check(ComputeMeasurements const& measured, hardware::Node const& prior) {
   for (auto const& record : measured.kernels) {
@@ -45,30 +35,11 @@ void check(ComputeMeasurements const& measured, hardware::Node const& prior) {
   }
 }
 
-/// What "gemm" stands for in the table of errors.
-std::string kind_of(KernelRecord const& record) {
-  switch (decided_by(record)) {
-    case ComputeNumber::kGemm: return "gemm";
-    case ComputeNumber::kPcie: return "copy";
-    case ComputeNumber::kMemory: return "elementwise";
-    default: return "attention";
-  }
-}
-
-/// One point in all of its predictions.
-struct Point {
-  std::string kind;
-  double measured = 0;
-  double before = 0;
-  double fitted = 0;
-  std::optional<double> held_out;
-};
-
 double error(double predicted, double measured) {
   return std::abs(predicted / measured - 1);
 }
 
-std::vector<CalibrationErrors> summarize(std::vector<Point> const& points) {
+std::vector<CalibrationErrors> summarize(std::vector<StudiedPoint> const& points) {
   auto by_kind = std::map<std::string, CalibrationErrors>{};
   auto held_out = std::map<std::string, std::pair<double, double>>{};
   for (auto const& point : points) {
@@ -92,75 +63,7 @@ std::vector<CalibrationErrors> summarize(std::vector<Point> const& points) {
   return out;
 }
 
-/// All points with the predictions of a fit that saw them, and of one that did not.
-class Study {
- public:
-  Study(ComputeMeasurements const& measured, hardware::Node const& prior)
-      : sample_{alone(measured.kernels), measured.steps}, prior_{prior}, fit_{fit_compute(sample_, prior)} {
-    predict(prior, &Point::before);
-    predict(with_values(prior, fit_.values), &Point::fitted);
-    if (sample_.kernels.size() + sample_.steps.size() < kLeastForFolds) return;
-    for (std::size_t fold = 0; fold < kFolds; ++fold) hold_out(fold);
-  }
-
-  [[nodiscard]] ComputeFit const& fit() const { return fit_; }
-  [[nodiscard]] std::vector<Point> const& points() const { return points_; }
-  [[nodiscard]] ComputeValues before() const { return values_of(prior_); }
-
-  /// The jackknife's standard deviation of the logarithm of a number; of the kind's own scatter without folds.
-  [[nodiscard]] double spread(std::size_t number) const {
-    if (folds_.empty())
-      return kScatter / std::sqrt(static_cast<double>(std::max<std::int64_t>(1, fit_.points[number])));
-    auto mean = 0.0;
-    for (auto const& values : folds_) mean += std::log(values[number]) / static_cast<double>(folds_.size());
-    auto squares = 0.0;
-    for (auto const& values : folds_) squares += std::pow(std::log(values[number]) - mean, 2);
-    return std::sqrt(squares * static_cast<double>(folds_.size() - 1) / static_cast<double>(folds_.size()));
-  }
-
- private:
-  static constexpr auto kScatter = 0.05;  ///< of one measurement, where there are too few to see it
-
-  template <class Store>
-  void predict(hardware::Node const& node, Store store) {
-    points_.resize(sample_.kernels.size() + sample_.steps.size());
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-      auto& point = points_[i];
-      if (i < sample_.kernels.size()) {
-        point.kind = kind_of(sample_.kernels[i]);
-        point.measured = sample_.kernels[i].time.count();
-        point.*store = kernel_time(sample_.kernels[i], node).count();
-      } else {
-        auto const& step = sample_.steps[i - sample_.kernels.size()];
-        point.kind = "step";
-        point.measured = step.measured.count();
-        point.*store = step.predict(node).count();
-      }
-    }
-  }
-
-  void hold_out(std::size_t fold) {
-    auto rest = ComputeMeasurements{};
-    for (std::size_t i = 0; i < sample_.kernels.size(); ++i)
-      if (i % kFolds != fold) rest.kernels.push_back(sample_.kernels[i]);
-    for (std::size_t i = 0; i < sample_.steps.size(); ++i)
-      if (i % kFolds != fold) rest.steps.push_back(sample_.steps[i]);
-    folds_.push_back(fit_compute(rest, prior_).values);
-    auto const node = with_values(prior_, folds_.back());
-    for (auto i = fold; i < sample_.kernels.size(); i += kFolds)
-      points_[i].held_out = kernel_time(sample_.kernels[i], node).count();
-    for (auto i = fold; i < sample_.steps.size(); i += kFolds)
-      points_[sample_.kernels.size() + i].held_out = sample_.steps[i].predict(node).count();
-  }
-
-  ComputeMeasurements sample_;
-  hardware::Node const& prior_;
-  ComputeFit fit_;
-  std::vector<Point> points_;
-  std::vector<ComputeValues> folds_;
-};
-
-std::vector<FittedNumber> numbers_of(Study const& study) {
+std::vector<FittedNumber> numbers_of(ComputeStudy const& study) {
   auto out = std::vector<FittedNumber>{};
   auto const& fit = study.fit();
   for (std::size_t i = 0; i < kComputeNumbers; ++i) {
@@ -177,12 +80,6 @@ std::vector<FittedNumber> numbers_of(Study const& study) {
                    .before = study.before()[i]});
   }
   return out;
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  auto const half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 /// The host's time for one launch.
@@ -231,8 +128,8 @@ std::vector<FittedNumber> slowdowns(std::vector<KernelRecord> const& records) {
 }
 
 /// From the points that took no part; of steps where there are any.
-std::optional<hardware::ErrorBand> interval_of(std::vector<Point> const& points) {
-  auto const has_steps = std::ranges::any_of(points, [](Point const& point) { return point.kind == "step"; });
+std::optional<hardware::ErrorBand> interval_of(std::vector<StudiedPoint> const& points) {
+  auto const has_steps = std::ranges::any_of(points, [](StudiedPoint const& point) { return point.kind == "step"; });
   auto factors = std::vector<double>{};
   for (auto const& point : points)
     if (point.held_out && (!has_steps || point.kind == "step")) factors.push_back(point.measured / *point.held_out);
@@ -247,7 +144,7 @@ std::optional<hardware::ErrorBand> interval_of(std::vector<Point> const& points)
 
 ComputeCalibration calibrate_compute(ComputeMeasurements const& measured, hardware::Node const& prior) {
   check(measured, prior);
-  auto const study = Study{measured, prior};
+  auto const study = ComputeStudy{measured, prior};
   auto out = ComputeCalibration{.numbers = numbers_of(study),
                                 .errors = summarize(study.points()),
                                 .node = with_values(prior, study.fit().values),

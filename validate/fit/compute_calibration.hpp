@@ -42,12 +42,14 @@ struct ComputeCalibration {
   std::optional<hardware::ErrorBand> interval;
 };
 
-/// Fits what the measurements determine, robustly, with the profile's values as priors:
-///     gemm, gemm_half_k          GEMMs of several inner sizes
-///     attention_forward/backward kernels of each kind; steps alone fix only one factor on both
-///     memory                     memory-bound kernels; with steps alone it stays, as GEMM time and memory time trade
-///     off kernel_start               the smallest kernels node.host.launch           launches node.pcie copies between
-///     host and device
+/// Fits what the measurements determine, robustly, with the profile's values as priors. What decides each number:
+///   - gemm, gemm_half_k: GEMMs of several inner sizes;
+///   - attention_forward, attention_backward: kernels of each kind; steps alone fix only one factor on both;
+///   - memory: memory-bound kernels; with steps alone it stays, as the time of GEMMs and of memory trade off;
+///   - kernel_start: the smallest kernels;
+///   - node.host.launch: launches;
+///   - node.pcie: copies between host and device.
+///
 /// A number that the data leave open has its reason in `left_out`. The slowdown of kernels beside a collective is
 /// reported against what held SMs and shared memory bandwidth give; the model has no factor of its own for it.
 /// @param prior  the node whose numbers are fitted; every other number is taken as it is

@@ -6,19 +6,10 @@
 #include <numeric>
 
 #include "sim/base/check.hpp"
+#include "validate/score/averages.hpp"
 
 namespace twinstep::validate {
 namespace {
-
-double mean_of(std::vector<double> const& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-double median_of(std::vector<double> values) {
-  std::ranges::sort(values);
-  auto const half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 /// Places from 0; equals share the mean of theirs.
 std::vector<double> ranks_of(std::vector<double> const& values) {
@@ -60,7 +51,7 @@ Errors errors_of(CollectiveRecord const& record, std::span<std::optional<Seconds
   }
   auto result = Errors{};
   for (std::size_t c = 0; c < kSizeClasses; ++c)
-    if (!errors[c].empty()) result.mean[c] = mean_of(errors[c]);
+    if (!errors[c].empty()) result.mean[c] = mean(errors[c]);
   if (!errors.front().empty()) result.worst = std::ranges::max(errors.front());
   return result;
 }
@@ -72,8 +63,8 @@ Summary summarize(std::span<SystemErrors const> records, SizeClass sizes) {
       by_system[record.system].push_back(*error);
   if (by_system.empty()) return {};
   auto means = std::vector<double>{};
-  for (auto const& [system, errors] : by_system) means.push_back(mean_of(errors));
-  return {median_of(means), mean_of(means), std::ranges::max(means), static_cast<std::int64_t>(means.size())};
+  for (auto const& [system, errors] : by_system) means.push_back(mean(errors));
+  return {median(means), mean(means), std::ranges::max(means), static_cast<std::int64_t>(means.size())};
 }
 
 std::optional<double> rank_correlation(std::vector<double> const& a, std::vector<double> const& b) {

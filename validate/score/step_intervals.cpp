@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "validate/score/averages.hpp"
+
 namespace twinstep::validate {
 namespace {
 
@@ -55,10 +57,9 @@ std::optional<IntervalQuality> quality_of(std::vector<ScoredStep> const& rows) {
     widths.push_back((*row.high - *row.low) / 2 / *row.predicted);
   }
   if (widths.empty()) return std::nullopt;
-  std::ranges::sort(widths);
   quality.rows = static_cast<std::int64_t>(widths.size());
   quality.inside /= static_cast<double>(widths.size());
-  quality.half_width = widths[widths.size() / 2];
+  quality.half_width = median(std::move(widths));
   return quality;
 }
 

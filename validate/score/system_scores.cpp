@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+
+#include "validate/score/averages.hpp"
 
 namespace twinstep::validate {
 namespace {
 
-std::optional<double> mean(std::vector<double> const& values) {
-  if (values.empty()) return std::nullopt;
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+std::optional<double> mean_of(std::vector<double> const& values) {
+  return values.empty() ? std::nullopt : std::optional{mean(values)};
 }
 
 /// Figures of one system's records and points.
@@ -44,8 +44,8 @@ std::vector<SystemScore> scores_of(std::span<CollectiveRecord const> records, st
   auto scores = std::vector<SystemScore>{};
   for (auto& [name, system] : systems) {
     system.score.system = name;
-    system.score.mape = mean(system.errors);
-    system.score.baseline_mape = mean(system.baseline);
+    system.score.mape = mean_of(system.errors);
+    system.score.baseline_mape = mean_of(system.baseline);
     system.score.rank_correlation = rank_correlation(system.predicted, system.measured);
     scores.push_back(std::move(system.score));
   }
@@ -67,10 +67,8 @@ std::optional<Coverage> coverage_of(std::span<CollectiveRecord const> records, s
     }
   }
   if (half_widths.empty()) return std::nullopt;
-  auto const middle = half_widths.begin() + static_cast<std::ptrdiff_t>(half_widths.size() / 2);
-  std::ranges::nth_element(half_widths, middle);
   auto const points = static_cast<std::int64_t>(half_widths.size());
-  return Coverage{points, static_cast<double>(inside) / static_cast<double>(points), *middle};
+  return Coverage{points, static_cast<double>(inside) / static_cast<double>(points), median(std::move(half_widths))};
 }
 
 }  // namespace twinstep::validate
