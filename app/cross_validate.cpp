@@ -4,7 +4,6 @@
 #include <thread>
 
 #include "app/study.hpp"
-#include "validate/fit/system_calibration.hpp"
 
 namespace twinstep::app {
 namespace {
@@ -69,25 +68,6 @@ void each_at_once(std::size_t count, std::function<void(std::size_t)> const& wor
   take();
 }
 
-/// The two numbers of `calibrate_by_five`, for each record by itself.
-HeldOut by_five(std::vector<CollectiveRecord> const& records, MakeCase const& make) {
-  auto result = HeldOut{};
-  for (auto const& record : records) {
-    auto one = make(record);
-    result.predicted.push_back(validate::calibrate_by_five(one));
-    result.intervals.emplace_back(record.points.size());
-    auto const five = validate::five_points(record);
-    auto part = record;
-    part.points.clear();
-    for (auto const i : five) part.points.push_back(record.points[i]);
-    auto& line = result.baseline.emplace_back(record.points.size());
-    if (part.points.empty()) continue;
-    for (std::size_t i = 0; i < line.size(); ++i)
-      if (result.predicted.back()[i]) line[i] = validate::line_of(part).at(record.points[i].size);
-  }
-  return result;
-}
-
 }  // namespace
 
 std::vector<reports::PredictorAccuracy> cross_validate(Study const& study,
@@ -99,11 +79,11 @@ std::vector<reports::PredictorAccuracy> cross_validate(Study const& study,
     Hold hold;
     bool only_full;
   };
-  constexpr auto kKinds =
-      std::to_array<Kind>({{"calibrated: same points", "  a line through them", validate::predict_in_sample, true},
-                           {"calibrated: other sizes", "  a line through half of them", validate::hold_out_sizes, true},
-                           {"calibrated: other sweeps", "  the profile as it was", validate::hold_out_sweeps, false},
-                           {"2 numbers from 5 points", "  a line through the five", by_five, true}});
+  constexpr auto kKinds = std::to_array<Kind>(
+      {{"calibrated: same points", "  a line through them", validate::predict_in_sample, true},
+       {"calibrated: other sizes", "  a line through half of them", validate::hold_out_sizes, true},
+       {"calibrated: other sweeps", "  the profile as it was", validate::hold_out_sweeps, false},
+       {"2 numbers from 5 points", "  a line through the five", validate::hold_out_all_but_five, true}});
   auto const systems = systems_of(study);
   auto const make = case_maker(named);
   auto ways = std::vector<Way>{};

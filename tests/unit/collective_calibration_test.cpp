@@ -9,6 +9,7 @@
 #include "validate/fit/cross_validation.hpp"
 #include "validate/fit/error_bands.hpp"
 #include "validate/fit/least_squares.hpp"
+#include "validate/fit/system_calibration.hpp"
 
 using namespace twinstep;
 using namespace twinstep::validate;

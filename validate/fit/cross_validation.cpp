@@ -5,6 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "validate/fit/system_calibration.hpp"
+
 namespace twinstep::validate {
 namespace {
 
@@ -57,6 +59,15 @@ void predict_left_out(HeldOut& result, std::size_t record, CollectiveCase& one, 
   }
 }
 
+/// The line through the points that took part, for the others.
+void set_line(HeldOut& result, std::size_t place, CollectiveRecord const& record, Mask const& mask) {
+  auto const part = only(record, mask);
+  if (part.points.empty()) return;
+  auto const line = line_of(part);
+  for (std::size_t p = 0; p < mask.size(); ++p)
+    if (!mask[p]) result.baseline[place][p] = line.at(record.points[p].size);
+}
+
 using SweepKey = std::tuple<MeasuredKind, std::int64_t, std::int64_t>;
 SweepKey key_of(CollectiveCase const& one) {
   return {one.record().kind, one.record().ranks, one.layout().nodes()};
@@ -104,9 +115,7 @@ HeldOut hold_out_sizes(std::vector<CollectiveRecord> const& records, MakeCase co
     auto const mask = every_other(records[i]);
     auto one = make(records[i]);
     predict_left_out(result, i, one, calibration, mask);
-    auto const line = line_of(parts[i]);
-    for (std::size_t p = 0; p < mask.size(); ++p)
-      if (!mask[p]) result.baseline[i][p] = line.at(records[i].points[p].size);
+    set_line(result, i, records[i], mask);
   }
   return result;
 }
@@ -149,15 +158,16 @@ HeldOut predict_by_twins(std::vector<CollectiveRecord> const& records, MakeCase 
   return result;
 }
 
-std::vector<std::size_t> five_points(CollectiveRecord const& record) {
-  auto usable = std::vector<std::size_t>{};
-  for (std::size_t i = 0; i < record.points.size(); ++i)
-    if (!record.points[i].is_outlier) usable.push_back(i);
-  constexpr std::size_t kPoints = 5;
-  if (usable.size() <= kPoints) return usable;
-  auto chosen = std::vector<std::size_t>{};
-  for (std::size_t i = 0; i < kPoints; ++i) chosen.push_back(usable[i * (usable.size() - 1) / (kPoints - 1)]);
-  return chosen;
+HeldOut hold_out_all_but_five(std::vector<CollectiveRecord> const& records, MakeCase const& make) {
+  auto result = nothing_for(records);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    auto one = make(records[i]);
+    result.predicted[i] = calibrate_by_five(one);
+    auto mask = all_of(records[i], false);
+    for (auto const place : five_points(records[i])) mask[place] = true;
+    set_line(result, i, records[i], mask);
+  }
+  return result;
 }
 
 }  // namespace twinstep::validate

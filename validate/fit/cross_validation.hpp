@@ -34,7 +34,8 @@ struct HeldOut {
 /// the most points. The baseline is that system's curve.
 [[nodiscard]] HeldOut predict_by_twins(std::vector<CollectiveRecord> const& records, MakeCase const& make);
 
-/// Five points of a record, evenly spread over its sizes; fewer if it has not more than five.
-[[nodiscard]] std::vector<std::size_t> five_points(CollectiveRecord const& record);
+/// Each record but five of its points, by the two numbers that these give (calibrate_by_five). Without intervals. The
+/// baseline is the line through the five.
+[[nodiscard]] HeldOut hold_out_all_but_five(std::vector<CollectiveRecord> const& records, MakeCase const& make);
 
 }  // namespace twinstep::validate

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "validate/fit/cross_validation.hpp"
 #include "validate/fit/least_squares.hpp"
 
 namespace twinstep::validate {
@@ -88,6 +87,17 @@ std::vector<Predictions> calibrate_system(std::span<CollectiveCase* const> cases
     for (auto const& point : one->record().points) each.emplace_back(numbers.predict(*one, point.size, values));
   }
   return predicted;
+}
+
+std::vector<std::size_t> five_points(CollectiveRecord const& record) {
+  auto usable = std::vector<std::size_t>{};
+  for (std::size_t i = 0; i < record.points.size(); ++i)
+    if (!record.points[i].is_outlier) usable.push_back(i);
+  constexpr std::size_t kPoints = 5;
+  if (usable.size() <= kPoints) return usable;
+  auto chosen = std::vector<std::size_t>{};
+  for (std::size_t i = 0; i < kPoints; ++i) chosen.push_back(usable[i * (usable.size() - 1) / (kPoints - 1)]);
+  return chosen;
 }
 
 Predictions calibrate_by_five(CollectiveCase& one) {

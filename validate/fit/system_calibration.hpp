@@ -14,6 +14,9 @@ namespace twinstep::validate {
 /// points: what little calibration does for a machine.
 [[nodiscard]] std::vector<Predictions> calibrate_system(std::span<CollectiveCase* const> cases);
 
+/// Five points of a record, evenly spread over its sizes; fewer if it has not more than five.
+[[nodiscard]] std::vector<std::size_t> five_points(CollectiveRecord const& record);
+
 /// The same two numbers from five points of one record (five_points), for its other points.
 [[nodiscard]] Predictions calibrate_by_five(CollectiveCase& one);
 
