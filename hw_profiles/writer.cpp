@@ -150,27 +150,19 @@ void put(Writer& out, hardware::CollectiveCalibration const& calibration) {
   out.close('}');
 }
 
-void put(Writer& out, std::string_view key, hardware::Library const& library) {
-  out.open(key, '{');
-  put(out, "name", library.name);
-  put(out, "description", library.description);
-  put(out, "version", library.version);
-  out.open("environment", '{');
-  for (auto const& [name, value] : library.environment) put(out, name, value);
-  out.close('}');
-  put(out, "choice", name_of(library.choice));
-  if (!library.algorithms.empty()) {
-    out.open("algorithms", '{');
-    for (auto const& [collective, fixed] : library.algorithms) {
-      out.open(collective, '{');
-      put(out, "algorithm", name_of(fixed.algorithm));
-      put(out, "messages_per_step", fixed.messages_per_step);
-      if (fixed.half_duplex_beyond) put(out, "half_duplex_beyond", *fixed.half_duplex_beyond);
-      out.close('}');
-    }
+void put_algorithms(Writer& out, hardware::Library const& library) {
+  out.open("algorithms", '{');
+  for (auto const& [collective, fixed] : library.algorithms) {
+    out.open(collective, '{');
+    put(out, "algorithm", name_of(fixed.algorithm));
+    put(out, "messages_per_step", fixed.messages_per_step);
+    if (fixed.half_duplex_beyond) put(out, "half_duplex_beyond", *fixed.half_duplex_beyond);
     out.close('}');
   }
-  put(out, "tuning", std::string_view{library.tuning.from_version.empty() ? "none" : "nccl"});
+  out.close('}');
+}
+
+void put_protocols(Writer& out, hardware::Library const& library) {
   out.open("protocols", '{');
   for (std::size_t i = 0; i < library.protocols.size(); ++i) {
     out.open(all_names<hardware::Protocol>()[i], '{');
@@ -180,6 +172,32 @@ void put(Writer& out, std::string_view key, hardware::Library const& library) {
     out.close('}');
   }
   out.close('}');
+}
+
+void put_launchers(Writer& out, hardware::Library const& library) {
+  out.open("launchers", '{');
+  for (std::size_t i = 0; i < library.launchers.size(); ++i) {
+    out.open(all_names<hardware::Launcher>()[i], '{');
+    put(out, "fixed", library.launchers[i].fixed);
+    put(out, "per_gpu", library.launchers[i].per_gpu);
+    put(out, "per_peer", library.launchers[i].per_peer);
+    out.close('}');
+  }
+  out.close('}');
+}
+
+void put(Writer& out, std::string_view key, hardware::Library const& library) {
+  out.open(key, '{');
+  put(out, "name", library.name);
+  put(out, "description", library.description);
+  put(out, "version", library.version);
+  out.open("environment", '{');
+  for (auto const& [name, value] : library.environment) put(out, name, value);
+  out.close('}');
+  put(out, "choice", name_of(library.choice));
+  if (!library.algorithms.empty()) put_algorithms(out, library);
+  put(out, "tuning", std::string_view{library.tuning.from_version.empty() ? "none" : "nccl"});
+  put_protocols(out, library);
   put(out, "kernel_start", library.kernel_start);
   put(out, "tree_efficiency", library.tree_efficiency);
   put(out, "multicast_tree_efficiency", library.multicast_tree_efficiency);
@@ -191,15 +209,7 @@ void put(Writer& out, std::string_view key, hardware::Library const& library) {
   for (auto const& system : library.fitted_on) out.member("", json_string(system));
   out.close(']');
   put(out, "errors", library.errors);
-  out.open("launchers", '{');
-  for (std::size_t i = 0; i < library.launchers.size(); ++i) {
-    out.open(all_names<hardware::Launcher>()[i], '{');
-    put(out, "fixed", library.launchers[i].fixed);
-    put(out, "per_gpu", library.launchers[i].per_gpu);
-    put(out, "per_peer", library.launchers[i].per_peer);
-    out.close('}');
-  }
-  out.close('}');
+  put_launchers(out, library);
   if (!library.calibrations.empty()) {
     out.open("calibrations", '[');
     for (auto const& each : library.calibrations) put(out, each);
