@@ -33,13 +33,14 @@ io::Node const& study() {
   return result;
 }
 
-Line line(std::string_view name, std::string_view sizes = "all sizes") {
+/// Over all sizes.
+Line line(std::string_view name) {
   auto result = Line{};
-  auto is_next = false;
+  auto is_found = false;
   for (auto const& each : study().at("predictors").elements()) {
     if (each.at("name").string() != name) continue;
     for (auto const& figures : each.at("errors").elements()) {
-      if (figures.at("sizes").string() != sizes) continue;
+      if (figures.at("sizes").string() != "all sizes") continue;
       result.median = figures.at("median").number() * 100;
       result.mean = figures.at("mean").number() * 100;
     }
@@ -49,9 +50,9 @@ Line line(std::string_view name, std::string_view sizes = "all sizes") {
       result.inside = interval->at("inside").number() * 100;
       result.half_width = interval->at("median_half_width").number() * 100;
     }
-    is_next = true;
+    is_found = true;
   }
-  REQUIRE(is_next);
+  REQUIRE(is_found);
   return result;
 }
 
@@ -113,7 +114,7 @@ std::string calibrated(tests::Scratch const& folder, std::string const& cluster,
 
 // Per cent, systems counting once. The limits are what stands plus a small margin; the goals stand beside them.
 
-TEST_CASE("a calibration to a full sweep follows it", "[accuracy][calibration]") {
+TEST_CASE("a calibration to a full sweep follows it to 3 %, the worst system's to 6 %", "[accuracy][calibration]") {
   auto const ours = line("calibrated: same points");
   CHECK(ours.systems >= 20);
   CHECK(ours.median <= 2.5);  // goal 4
@@ -122,27 +123,28 @@ TEST_CASE("a calibration to a full sweep follows it", "[accuracy][calibration]")
   CHECK(ours.median < line("  a line through them").median / 3);
 }
 
-TEST_CASE("every other size predicts the sizes between", "[accuracy][calibration]") {
+TEST_CASE("every other size predicts the sizes between to 5 %", "[accuracy][calibration]") {
   auto const ours = line("calibrated: other sizes");
   CHECK(ours.median <= 4.6);  // goal 5
   CHECK(ours.mean <= 5);
   CHECK(ours.median < line("  a line through half of them").median / 2);
 }
 
-TEST_CASE("of sizes that took no part nine in ten lie in their interval", "[accuracy][calibration]") {
+TEST_CASE("of sizes that took no part 87 to 97 % lie in their 90 % interval, 15 % either way",
+          "[accuracy][calibration]") {
   auto const ours = line("calibrated: other sizes");
   CHECK(ours.inside >= 87);
   CHECK(ours.inside <= 97);
   CHECK(ours.half_width <= 15);  // goal 15
 }
 
-TEST_CASE("two numbers from five points predict a whole sweep", "[accuracy][calibration]") {
+TEST_CASE("two numbers from five points predict a whole sweep to 9 %", "[accuracy][calibration]") {
   auto const ours = line("2 numbers from 5 points");
   CHECK(ours.median <= 8.5);  // goal 10
   CHECK(ours.mean <= 9);      // goal 10
 }
 
-TEST_CASE("a calibrated cluster predicts its twin about as well as its curve does", "[accuracy][calibration]") {
+TEST_CASE("a calibrated cluster predicts its twin to 7 % from 1 MiB on", "[accuracy][calibration]") {
   // 2 x 8 H100 on InfiniBand, at two sites; to copy the one's curve is 6.1 % off at the other, which is the goal.
   auto const folder = tests::Scratch{};
   auto const profile = calibrated(folder, "dgx-h100-ndr", {"dell-h100-2n-allreduce"});
@@ -150,7 +152,7 @@ TEST_CASE("a calibrated cluster predicts its twin about as well as its curve doe
   CHECK(twin.from_1_mib <= 7);
 }
 
-TEST_CASE("all_reduce and all_gather calibrate eight A100 for all_to_all, as an extrapolation",
+TEST_CASE("all_reduce and all_gather calibrate eight A100 for all_to_all to 7 %, as an extrapolation",
           "[accuracy][calibration]") {
   auto const folder = tests::Scratch{};
   auto const profile = calibrated(folder, "azure-nda100v4", {"azure-ndv4-1n-allreduce", "azure-ndv4-1n-allgather"});
@@ -159,7 +161,7 @@ TEST_CASE("all_reduce and all_gather calibrate eight A100 for all_to_all, as an 
   CHECK(other.all <= 7);
 }
 
-TEST_CASE("one and two nodes calibrate four", "[accuracy][calibration]") {
+TEST_CASE("one and two nodes calibrate four to 1 %", "[accuracy][calibration]") {
   auto const folder = tests::Scratch{};
   auto const cluster =
       R"({"gpu": "mi325x", "gpus_per_node": 8, "nodes": 4, "intra": "xgmi-mesh", "fabric": "roce", "nics_per_node": 8, "nic_gbps": 400})";

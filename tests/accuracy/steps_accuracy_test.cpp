@@ -61,7 +61,7 @@ TEST_CASE("a prediction of steps is better than one utilisation fitted to each G
   }
 }
 
-TEST_CASE("model states are those of the literature to 0.3 %, of DeepSpeed's estimator to 2 %", "[accuracy]") {
+TEST_CASE("model states are those of the literature to 0.3 %, of DeepSpeed's estimator to 2.1 %", "[accuracy]") {
   CHECK(error_of_family("ZeRO-paper-memory") < 0.3);    // rounded by the paper
   CHECK(error_of_family("DeepSpeed-estimator") < 2.1);  // 1.9: its largest layer is not counted
 }
