@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <iterator>
 #include <set>
 
-#include <fmt/chrono.h>
 #include <fmt/core.h>
 
 #include "app/commands.hpp"
@@ -14,6 +12,7 @@
 #include "app/output.hpp"
 #include "app/profile_patch_text.hpp"
 #include "app/study.hpp"
+#include "app/today.hpp"
 #include "reports/quantity_text.hpp"
 #include "reports/render/calibration_text.hpp"
 #include "sim/base/input_error.hpp"
@@ -66,10 +65,6 @@ std::int64_t points_of(Study const& study) {
   for (auto const& record : study.records)
     points += std::ranges::count_if(record.points, [](auto const& point) { return !point.is_outlier; });
   return points;
-}
-
-std::string today() {
-  return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::now()));
 }
 
 /// "calibrated on 2026-11-30 to 3 sweeps, 78 points: all_reduce of 8 B to 16 GiB on 16 ranks in 2 nodes; …".

@@ -5,8 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "app/step_replay.hpp"
-#include "sim/base/input_error.hpp"
+#include "app/step_prediction.hpp"
 
 namespace twinstep::app {
 namespace {

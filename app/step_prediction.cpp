@@ -1,8 +1,10 @@
+#include "app/step_prediction.hpp"
+
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
-#include "app/step_replay.hpp"
 #include "reports/summary.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/engine/virtual_executor.hpp"
@@ -72,7 +74,8 @@ StepAnswer simulated(StepRecord const& record, StepReplay const& replay) {
 StepAnswer counted(StepRecord const& record) {
   using strategies::analytic::ShardedStates;
   auto const& parallelism = record.parallelism;
-  if (parallelism.tensor * parallelism.pipeline > 1) return {.skipped = "tensor parallelism: the states of a part of a model"};
+  if (parallelism.tensor * parallelism.pipeline > 1)
+    return {.skipped = "tensor parallelism: the states of a part of a model"};
   if (!record.model.parameters || !parallelism.data || parallelism.zero_stage.value_or(0) > 3)
     return {.skipped = "not stated: the parameters, ranks or ZeRO stage"};
   if (!record.offload.empty() && !record.offload.starts_with("none"))
@@ -87,10 +90,9 @@ StepAnswer counted(StepRecord const& record) {
     if (sharded == ShardedStates::kGradients) sharded = ShardedStates::kOptimizer;
     notes.emplace_back("as DeepSpeed's estimator counts, without its largest layer");
   }
-  auto answer = StepAnswer{.model_states = strategies::analytic::model_state_memory(
-                               std::llround(*record.model.parameters), *parallelism.data, sharded, bytes),
-                           .notes = std::move(notes)};
-  return answer;
+  return {.model_states = strategies::analytic::model_state_memory(std::llround(*record.model.parameters),
+                                                                   *parallelism.data, sharded, bytes),
+          .notes = std::move(notes)};
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include "sim/hardware/cluster.hpp"
 #include "strategies/plan/plan.hpp"
 #include "validate/records/step_record.hpp"
-#include "validate/score/step_score.hpp"
 
 namespace twinstep::app {
 
@@ -26,12 +25,5 @@ struct StepReplay {
 /// physical facts, or `named` with as many nodes as the record's ranks fill.
 [[nodiscard]] std::variant<StepReplay, NotReplayed> replay_of(validate::StepRecord const& record,
                                                               std::optional<hardware::Cluster> const& named);
-
-/// What the simulator says about a record. `tuned`, if given, changes the machine before it runs.
-[[nodiscard]] validate::StepAnswer predict_step(validate::StepRecord const& record,
-                                                std::optional<hardware::Cluster> const& named);
-
-/// The time of a replay's optimizer step on its machine. Requires a plan that divides.
-[[nodiscard]] Seconds simulated_time(StepReplay const& replay);
 
 }  // namespace twinstep::app

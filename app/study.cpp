@@ -1,7 +1,5 @@
 #include "app/study.hpp"
 
-#include <algorithm>
-
 #include "app/measured_records.hpp"
 #include "sim/base/input_error.hpp"
 #include "validate/score/record_machine.hpp"

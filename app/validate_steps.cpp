@@ -9,7 +9,7 @@
 #include "app/commands.hpp"
 #include "app/machine.hpp"
 #include "app/output.hpp"
-#include "app/step_replay.hpp"
+#include "app/step_prediction.hpp"
 #include "reports/render/accuracy_text.hpp"
 #include "sim/io/document.hpp"
 #include "validate/score/accuracy.hpp"
@@ -30,7 +30,7 @@ struct Choice {
 };
 
 bool is_of_speed(ScoredStep const& row) {
-  return row.is_scored && row.measurement->quantity <= validate::StepQuantity::kTokenRate;
+  return row.is_scored && is_speed(row.measurement->quantity);
 }
 
 std::vector<Choice> columns() {

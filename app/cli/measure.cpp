@@ -1,4 +1,4 @@
-#include "app/measure.hpp"
+#include "app/measure/measure.hpp"
 
 #include <memory>
 
@@ -50,7 +50,7 @@ void add_measure_collective(CLI::App& measure, int& exit_code) {
 
 void add_measure_compute(CLI::App& measure, int& exit_code) {
   auto* const command =
-      measure.add_subcommand("compute", "GEMMs, attention, memory bandwidth, and what a launch costs");
+      measure.add_subcommand("compute", "GEMMs, attention, memory bandwidth, launches");
   auto const options = std::make_shared<MeasureComputeOptions>();
   add_common(*command, options->common);
   add_sampling(*command, options->common);

@@ -242,7 +242,7 @@ void check_kernels(cuda::DeviceApi& device) {
                                                   .iterations = 2,
                                                   .warm_up = 1};
       cuda::run_benchmark(device, connection, options, [&](cuda::BenchmarkRow const& row) {
-        CHECK(row.out_of_place->wrong == 0);
+        CHECK(row.out_of_place.wrong == 0);
         if (row.in_place) CHECK(row.in_place->wrong == 0);
       });
     }

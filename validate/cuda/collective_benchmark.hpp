@@ -29,7 +29,7 @@ struct BenchmarkTiming {
 struct BenchmarkRow {
   Bytes size;  ///< the large side, cut to what the ranks can share
   std::int64_t count = 0;
-  std::optional<BenchmarkTiming> out_of_place;
+  BenchmarkTiming out_of_place;
   std::optional<BenchmarkTiming> in_place;  ///< nothing for all_to_all, which cannot be in place
 };
 

@@ -55,10 +55,6 @@ constexpr auto kKeys = std::to_array<Key>({
     {"estimator_gpu_MiB", StepQuantity::kModelStateMemory, "MiB", 1024.0 * 1024},
 });
 
-[[nodiscard]] constexpr bool is_speed(StepQuantity quantity) {
-  return quantity <= StepQuantity::kTokenRate;
-}
-
 /// One measurement of speed, and all of memory. A speed that was printed as FLOP/s counts by the time that the
 /// collection derived from it by the source's own convention.
 std::vector<StepMeasurement> measurements_of(Node const& record) {

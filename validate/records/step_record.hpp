@@ -20,6 +20,11 @@ enum class StepQuantity : std::uint8_t {
   kModelStateMemory  ///< parameters, gradients and optimizer states of one GPU
 };
 
+/// Times and rates; the others are memory.
+[[nodiscard]] constexpr bool is_speed(StepQuantity quantity) {
+  return quantity <= StepQuantity::kTokenRate;
+}
+
 /// One number of a record, in the unit that its source printed.
 struct StepMeasurement {
   StepQuantity quantity{};

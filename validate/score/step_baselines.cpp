@@ -6,7 +6,8 @@
 namespace twinstep::validate {
 namespace {
 
-bool is_of_speed(ScoredStep const& row) {
+/// Whether the row is about whole steps.
+bool is_of_steps(ScoredStep const& row) {
   return row.predicted && (row.measurement->quantity == StepQuantity::kStepTime ||
                            row.measurement->quantity == StepQuantity::kTokenRate);
 }
@@ -36,13 +37,13 @@ void set_utilisation(std::vector<ScoredStep>& rows, StepBaseline baseline) {
   auto const is_hfu = baseline == StepBaseline::kHfu;
   auto means = std::map<std::pair<std::string, std::string>, Mean>{};
   for (auto const& row : rows) {
-    if (!is_of_speed(row) || !row.is_scored) continue;
+    if (!is_of_steps(row) || !row.is_scored) continue;
     auto& mean = means[{row.family, row.answer.gpu}];
     mean.logarithms += std::log(time_at_peak(row, is_hfu) / measured_time(row));
     mean.count += 1;
   }
   for (auto& row : rows) {
-    if (!is_of_speed(row)) continue;
+    if (!is_of_steps(row)) continue;
     auto const found = means.find({row.family, row.answer.gpu});
     if (found == means.end()) continue;
     auto const utilisation = std::exp(found->second.logarithms / found->second.count);
@@ -54,7 +55,7 @@ void set_utilisation(std::vector<ScoredStep>& rows, StepBaseline baseline) {
 bool is_single_node_of(ScoredStep const& one, ScoredStep const& row) {
   auto const& a = one.record->model;
   auto const& b = row.record->model;
-  return is_of_speed(one) && one.is_scored && one.answer.nodes == 1 && one.family == row.family &&
+  return is_of_steps(one) && one.is_scored && one.answer.nodes == 1 && one.family == row.family &&
          one.answer.gpu == row.answer.gpu && one.answer.is_recomputed == row.answer.is_recomputed &&
          a.parameters == b.parameters && a.sequence_length == b.sequence_length;
 }
@@ -81,7 +82,7 @@ void set_baselines(std::vector<ScoredStep>& rows) {
   set_utilisation(rows, StepBaseline::kMfu);
   set_utilisation(rows, StepBaseline::kHfu);
   for (auto& row : rows)
-    if (is_of_speed(row) && row.answer.nodes > 1) copy_single_node(row, rows);
+    if (is_of_steps(row) && row.answer.nodes > 1) copy_single_node(row, rows);
 }
 
 }  // namespace twinstep::validate

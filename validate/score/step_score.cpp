@@ -8,10 +8,6 @@
 namespace twinstep::validate {
 namespace {
 
-bool is_memory(StepQuantity quantity) {
-  return quantity >= StepQuantity::kPeakMemory;
-}
-
 /// In seconds, tokens a second and GPU, or bytes.
 std::optional<double> predicted_of(StepAnswer const& answer, StepQuantity quantity) {
   auto const seconds = [](std::optional<Seconds> time) { return time ? std::optional{time->count()} : std::nullopt; };
@@ -50,7 +46,7 @@ std::string note_of(ScoredStep const& row) {
 ScoredStep row_of(StepRecord const& record, StepMeasurement const* measurement, StepAnswer const& answer) {
   auto row = ScoredStep{.record = &record, .measurement = measurement, .answer = answer, .family = record.family};
   if (measurement != nullptr) {
-    if (is_memory(measurement->quantity) && record.measurements.size() > 1) row.family += ", memory";
+    if (!is_speed(measurement->quantity) && record.measurements.size() > 1) row.family += ", memory";
     if (auto const value = predicted_of(answer, measurement->quantity)) row.predicted = *value / measurement->unit_size;
   }
   row.is_scored = row.predicted && record.is_trusted() && !answer.is_assumed;

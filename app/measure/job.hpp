@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "app/measure.hpp"
+#include "app/measure/measure.hpp"
 #include "validate/launch/launch.hpp"
 #include "validate/measure/executor.hpp"
 #include "validate/measure/sampling.hpp"

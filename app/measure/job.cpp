@@ -1,4 +1,4 @@
-#include "app/measure_job.hpp"
+#include "app/measure/job.hpp"
 
 #include <new>
 

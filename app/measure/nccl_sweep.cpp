@@ -1,7 +1,7 @@
-#include "app/measure_nccl.hpp"
+#include "app/measure/nccl_sweep.hpp"
 
 #include "app/commands.hpp"
-#include "app/measure_job.hpp"
+#include "app/measure/job.hpp"
 #include "validate/cuda/collective_benchmark.hpp"
 #include "validate/cuda/load_device.hpp"
 #include "validate/measure/gpu_ranks.hpp"
@@ -15,7 +15,7 @@ measure::SweepHalf half_of(cuda::BenchmarkTiming const& timing) {
 
 measure::SweepRow row_of(cuda::BenchmarkRow const& row) {
   auto out = measure::SweepRow{
-      .size = row.size, .count = row.count, .out_of_place = half_of(row.out_of_place.value()), .in_place = {}};
+      .size = row.size, .count = row.count, .out_of_place = half_of(row.out_of_place), .in_place = {}};
   if (row.in_place) out.in_place = half_of(*row.in_place);
   return out;
 }
@@ -28,8 +28,8 @@ bool is_benchmark(measure::Exchange const& exchange) {
 
 int run_nccl_benchmark(MeasureOptions const& options, measure::CollectiveSweep const& sweep,
                        std::function<void(measure::Job const&)> const& begin,
-                       std::function<void(measure::SweepRow const&)> const& take, std::function<void()> const& finish,
-                       int const& code) {
+                       std::function<void(measure::SweepRow const&)> const& take, std::function<int()> const& finish) {
+  auto code = int{kDone};
   auto const absent = on_gpus(options, [&](launch::Launch const& launch) {
     auto const device = cuda::load_device();
     auto const connection = measure::connect_gpus(*device, launch, options.gpus);
@@ -45,7 +45,7 @@ int run_nccl_benchmark(MeasureOptions const& options, measure::CollectiveSweep c
                         [&](cuda::BenchmarkRow const& row) {
                           if (job.is_first_process) take(row_of(row));
                         });
-    if (job.is_first_process) finish();
+    if (job.is_first_process) code = finish();
   });
   return absent != kDone ? absent : code;
 }

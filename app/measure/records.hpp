@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/measure.hpp"
+#include "app/measure/measure.hpp"
 #include "reports/json_writer.hpp"
 #include "sim/io/document.hpp"
 #include "validate/measure/executor.hpp"

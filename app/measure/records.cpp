@@ -1,12 +1,12 @@
-#include "app/measure_records.hpp"
+#include "app/measure/records.hpp"
 
-#include <chrono>
 #include <filesystem>
 #include <unistd.h>
 
-#include <fmt/chrono.h>
+#include <fmt/core.h>
 
 #include "app/output.hpp"
+#include "app/today.hpp"
 #include "app/version.hpp"
 #include "sim/base/input_error.hpp"
 
@@ -32,11 +32,6 @@ void write_value(reports::JsonWriter& json, io::Node const& node) {
       }
       return json.end_object();
   }
-}
-
-std::string today() {
-  return fmt::format("{:%Y-%m-%d}",
-                     fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
 }  // namespace

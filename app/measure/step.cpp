@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include "app/commands.hpp"
-#include "app/measure_job.hpp"
-#include "app/measure_records.hpp"
+#include "app/measure/job.hpp"
+#include "app/measure/records.hpp"
 #include "app/output.hpp"
 #include "app/scenario.hpp"
 #include "app/version.hpp"
@@ -22,7 +22,7 @@ namespace twinstep::app {
 namespace {
 
 /// What is run: the program of a scenario, its kernels perhaps emulated.
-struct MeasuredStep {
+struct StepToMeasure {
   Scenario scenario;
   program::StepProgram program;
 };
@@ -36,7 +36,7 @@ constexpr auto kPhases =
     std::array{Phase{"forward", ".forward"}, Phase{"backward", ".backward"}, Phase{"optimizer", "optimizer"}};
 
 /// What the first scenario of the file compiles to. Throws InputError where it cannot be laid out.
-MeasuredStep read_step(MeasureStepOptions const& options) {
+StepToMeasure read_step(MeasureStepOptions const& options) {
   auto settings = options.settings;
   if (options.common.ranks) settings.push_back(fmt::format("strategy.ranks={}", *options.common.ranks));
   auto const scenarios = read_scenarios(options.scenario, settings);
@@ -47,13 +47,13 @@ MeasuredStep read_step(MeasureStepOptions const& options) {
   auto compiled = strategies::compile(scenarios.front().model, scenarios.front().plan);
   if (auto const* obstacle = std::get_if<strategies::Infeasible>(&compiled))
     throw InputError{fmt::format("{}: {}; {}", one_line(options.scenario), obstacle->reason, obstacle->way_out)};
-  auto step = MeasuredStep{scenarios.front(), std::get<program::StepProgram>(std::move(compiled))};
+  auto step = StepToMeasure{scenarios.front(), std::get<program::StepProgram>(std::move(compiled))};
   program::check(step.program);
   if (options.compute == "delays") step.program = measure::with_delays(step.program, step.scenario.cluster.node.gpu);
   return step;
 }
 
-void check_ranks(measure::Job const& job, MeasuredStep const& step) {
+void check_ranks(measure::Job const& job, StepToMeasure const& step) {
   auto const needed = step.program.mesh.world_size();
   if (job.ranks != needed)
     throw InputError{
@@ -119,7 +119,7 @@ void write_step(reports::JsonWriter& json, measure::StepRuns const& runs, report
 }
 
 /// What only this program knows of the timeline.
-void complete(timeline::Manifest& manifest, MeasuredStep const& step, MeasureStepOptions const& options) {
+void complete(timeline::Manifest& manifest, StepToMeasure const& step, MeasureStepOptions const& options) {
   manifest.version = kVersion;
   manifest.scenario = step.scenario.title();
   if (options.compute == "delays")

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "app/measure.hpp"
+#include "app/measure/measure.hpp"
 #include "validate/measure/collective_sweep.hpp"
 
 namespace twinstep::app {
@@ -12,10 +12,11 @@ namespace twinstep::app {
 
 /// A sweep of NCCL exactly as nccl-tests makes it: nothing lies between two launches, where a step program has the
 /// events of its spans, a microsecond or two that small sizes would feel. One batch a point; its mean is the time.
-/// Calls `begin`, `take` and `finish` in the first process. Gives `code` as `finish` left it, or 3 for what is absent.
+/// Calls `begin`, `take` and `finish` in the first process. Gives the exit code that `finish` gives, or 3 for what is
+/// absent.
 [[nodiscard]] int run_nccl_benchmark(MeasureOptions const& options, measure::CollectiveSweep const& sweep,
                                      std::function<void(measure::Job const&)> const& begin,
                                      std::function<void(measure::SweepRow const&)> const& take,
-                                     std::function<void()> const& finish, int const& code);
+                                     std::function<int()> const& finish);
 
 }  // namespace twinstep::app

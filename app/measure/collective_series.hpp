@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/json_writer.hpp"
+#include "reports/render/nccl_tests_table.hpp"
+#include "validate/measure/collective_sweep.hpp"
+#include "validate/measure/executor.hpp"
+
+/// Measured collectives as nccl-tests' rows and as records.
+namespace twinstep::app {
+
+/// One record: a collective, alone or beside another.
+struct CollectiveSeries {
+  measure::Exchange exchange;
+  std::optional<std::string> beside;
+  std::vector<measure::SweepRow> rows;
+};
+
+/// "all_reduce", …, "send_recv".
+[[nodiscard]] std::string_view op_name(measure::Exchange const& exchange);
+
+[[nodiscard]] reports::CollectiveRow table_row(measure::SweepRow const& row, measure::Exchange const& exchange,
+                                               std::int64_t ranks);
+
+/// Elements of all rows that came out wrong.
+[[nodiscard]] std::int64_t wrong_in(std::vector<measure::SweepRow> const& rows);
+
+/// The members of the series' own record.
+void write_series(reports::JsonWriter& json, CollectiveSeries const& series, measure::Job const& job);
+
+}  // namespace twinstep::app
