@@ -77,8 +77,12 @@ TEST_CASE("a GPU that was throttled makes what it measured doubtful", "[measure]
   auto device = std::make_unique<tests::FakeDevice>(1);
   auto* const gpu = device.get();
   auto const executor = nccl_executor(std::move(device), {}, {});
+  CHECK(executor->sum(1) == 1);  // a run
   CHECK(executor->doubts().empty());
   gpu->set_health(0, {.throttled_by = {"power cap"}});
+  CHECK(executor->sum(1) == 1);
+  gpu->set_health(0, {});
+  CHECK(executor->sum(1) == 1);  // what is over stays in doubt
   REQUIRE(executor->doubts().size() == 1);
   CHECK_THAT(executor->doubts()[0], Catch::Contains("power cap"));
 }

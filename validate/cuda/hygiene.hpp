@@ -15,6 +15,10 @@ struct HealthReading {
 };
 [[nodiscard]] std::vector<HealthReading> read_health(DeviceApi& device, Ranks const& ranks);
 
+/// The same devices at their worst in either reading: what held them back in both, and the lower clock.
+[[nodiscard]] std::vector<HealthReading> worst_of(std::vector<HealthReading> before,
+                                                  std::vector<HealthReading> const& after);
+
 /// What makes a measurement between two readings doubtful, a sentence each: a device that was throttled in either, or
 /// whose multiprocessor clock fell by more than a twentieth.
 [[nodiscard]] std::vector<std::string> find_doubts(std::vector<HealthReading> const& before,

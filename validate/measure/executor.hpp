@@ -49,11 +49,8 @@ class Executor {
   /// The sum of what the processes contribute, in every process: how they agree on what to run next.
   [[nodiscard]] virtual std::int64_t sum(std::int64_t contribution) = 0;
 
-  /// What makes all that this process measured doubtful, a sentence each: a device that was throttled.
-  [[nodiscard]] virtual std::vector<std::string> doubts() { return {}; }
-
-  /// What made measurements of this process doubtful since the last call, a sentence each: a GPU that was held back.
-  [[nodiscard]] virtual std::vector<std::string> take_doubts() { return {}; }
+  /// What makes measurements of this process doubtful so far, a sentence each: a GPU that was held back.
+  [[nodiscard]] virtual std::vector<std::string> doubts() const { return {}; }
 };
 
 /// What element `i` of a fresh buffer holds on `rank`: a multiple of 1/256, small enough that sums over a million ranks

@@ -1,4 +1,3 @@
-#include <set>
 #include <utility>
 
 #include "validate/cuda/cuda_executor.hpp"
@@ -17,8 +16,7 @@ class NcclExecutor : public RealExecutor {
       : device_{std::move(device)},
         connection_{connect_gpus(*device_, launch, gpus)},
         environment_{*device_, connection_.ranks, std::ref(values_)},
-        executor_{*device_, connection_},
-        health_{cuda::read_health(*device_, connection_.ranks)} {
+        executor_{*device_, connection_} {
     job_ = job_on_gpus(*device_, connection_, launch);
   }
 
@@ -30,11 +28,6 @@ class NcclExecutor : public RealExecutor {
     auto timeline = executor_.run(program, environment_);
     look_at_health();
     return timeline;
-  }
-
-  [[nodiscard]] std::vector<std::string> take_doubts() override {
-    auto const doubts = std::exchange(doubts_, {});
-    return {doubts.begin(), doubts.end()};
   }
 
   [[nodiscard]] std::vector<RankId> local_ranks() const override {
@@ -49,8 +42,8 @@ class NcclExecutor : public RealExecutor {
     return environment_.read(rank, name, scope, first, count);
   }
 
-  [[nodiscard]] std::vector<std::string> doubts() override {
-    return cuda::find_doubts(health_, cuda::read_health(*device_, connection_.ranks));
+  [[nodiscard]] std::vector<std::string> doubts() const override {
+    return cuda::find_doubts(first_health_, worst_health_);
   }
 
  protected:
@@ -61,21 +54,19 @@ class NcclExecutor : public RealExecutor {
   }
 
  private:
-  /// Right after work, so that idling is not taken for a low clock; the first reading is what the later ones are held
-  /// to.
+  /// Right after work, so that idling is not taken for a low clock; what follows is held to the first reading.
   void look_at_health() {
-    auto now = cuda::read_health(*device_, connection_.ranks);
+    auto const now = cuda::read_health(*device_, connection_.ranks);
     if (first_health_.empty()) first_health_ = now;
-    for (auto& doubt : cuda::find_doubts(first_health_, now)) doubts_.insert(std::move(doubt));
+    worst_health_ = cuda::worst_of(std::move(worst_health_), now);
   }
 
   std::unique_ptr<cuda::DeviceApi> device_;
   cuda::Connection connection_;
   cuda::Environment environment_;
   cuda::Executor executor_;
-  std::vector<cuda::HealthReading> health_;  // before anything ran
   std::vector<cuda::HealthReading> first_health_;
-  std::set<std::string> doubts_;
+  std::vector<cuda::HealthReading> worst_health_;
 };
 
 }  // namespace
