@@ -15,7 +15,7 @@ void add_calibrate(CLI::App& program, int& exit_code) {
       ->add_option("--measurements", options->files,
                    "JSON records, as `twinstep measure … --json`\nprints them, or text logs of nccl-tests")
       ->required();
-  command->add_option("--out", options->out, "The calibrated profile: names CLUSTER, and overrides\nwhat was fitted")
+  command->add_option("--out", options->out, "The calibrated profile: names CLUSTER, and\noverrides what was fitted")
       ->required();
   command->add_flag("--json", options->as_json, "Print one JSON document");
   command->callback([options, &exit_code] { exit_code = calibrate(*options); });
