@@ -10,10 +10,6 @@
 namespace twinstep::reports {
 namespace {
 
-std::string whole_percent(std::optional<double> share) {
-  return share ? fmt::format("{:.1f}", *share * 100) : std::string{kNoValue};
-}
-
 std::string family_table(Accuracy const& accuracy, TextStyle const& style) {
   auto table = Table{{{accuracy.group, Align::kLeft, true},
                       {"records"},
@@ -25,9 +21,8 @@ std::string family_table(Accuracy const& accuracy, TextStyle const& style) {
   for (auto const& family : accuracy.families) {
     auto const correlation =
         family.rank_correlation ? fmt::format("{:.3f}", *family.rank_correlation) : std::string{kNoValue};
-    table.add_row({family.family, std::to_string(family.count), std::to_string(family.skipped),
-                   whole_percent(family.mape), whole_percent(family.worst), correlation,
-                   whole_percent(family.baseline_mape)});
+    table.add_row({family.family, std::to_string(family.count), std::to_string(family.skipped), error_text(family.mape),
+                   error_text(family.worst), correlation, error_text(family.baseline_mape)});
   }
   return table.render(style);
 }
@@ -62,6 +57,10 @@ void write_family(JsonWriter& out, AccuracyFamily const& family) {
 
 }  // namespace
 
+std::string error_text(std::optional<double> error) {
+  return error ? fmt::format("{:.1f}", *error * 100) : std::string{kNoValue};
+}
+
 std::string predictor_table(Accuracy const& accuracy, TextStyle const& style) {
   auto columns = std::vector<Column>{{"median / mean error, %", Align::kLeft, true}};
   for (auto const& size : accuracy.sizes) columns.push_back({size});
@@ -72,7 +71,7 @@ std::string predictor_table(Accuracy const& accuracy, TextStyle const& style) {
   for (auto const& predictor : accuracy.predictors) {
     auto row = std::vector<Cell>{predictor.name};
     for (auto const& figures : predictor.by_size)
-      row.emplace_back(fmt::format("{} / {}", whole_percent(figures.median), whole_percent(figures.mean)));
+      row.emplace_back(fmt::format("{} / {}", error_text(figures.median), error_text(figures.mean)));
     if (has_intervals) {
       auto const& its = predictor.intervals;
       row.emplace_back(its ? fmt::format("{:.0f} % ± {:.0f} %", its->inside * 100, its->median_half_width * 100)

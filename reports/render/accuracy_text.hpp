@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "reports/accuracy.hpp"
@@ -7,6 +8,9 @@
 #include "reports/table.hpp"
 
 namespace twinstep::reports {
+
+/// "4.3" of 0.043: in per cent, where a column's title says so; "–" for nothing.
+[[nodiscard]] std::string error_text(std::optional<double> error);
 
 /// Predictors, families, and what was found, in tables. Points are left to the JSON.
 [[nodiscard]] std::string accuracy_text(Accuracy const& accuracy, TextStyle const& style);

@@ -33,16 +33,12 @@ std::string left_out_text(std::vector<Number> const& numbers, TextStyle const& s
   return text.empty() ? "" : "\nNot fitted:\n" + text;
 }
 
-std::string percent(std::optional<double> share) {
-  return share ? fmt::format("{:.1f}", *share * 100) : std::string{kNoValue};
-}
-
 std::string kernel_table(CalibrationReport const& report, TextStyle const& style) {
   if (report.kernels.empty()) return {};
   auto table = Table{{{"mean error, %", Align::kLeft}, {"points"}, {"before"}, {"fitted"}, {"held out"}}};
   for (auto const& each : report.kernels)
-    table.add_row(
-        {each.kind, std::to_string(each.points), percent(each.before), percent(each.fitted), percent(each.held_out)});
+    table.add_row({each.kind, std::to_string(each.points), error_text(each.before), error_text(each.fitted),
+                   error_text(each.held_out)});
   return "\n" + table.render(style);
 }
 

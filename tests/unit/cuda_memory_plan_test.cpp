@@ -35,7 +35,7 @@ TEST_CASE("a buffer takes the place of one that the same stream is done with", "
   CHECK(plan.device == 4_KiB);
 }
 
-TEST_CASE("two that are done with make room for one that is as large as both", "[cuda][memory]") {
+TEST_CASE("two buffers that are done with make room for one that is as large as both", "[cuda][memory]") {
   auto small = SmallProgram{1};
   auto& role = small.builder.role("worker");
   auto const main = role.stream("main");

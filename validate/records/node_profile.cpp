@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
-#include <numeric>
 #include <set>
 
 #include <fmt/format.h>

@@ -1,7 +1,5 @@
 #include "validate/score/collective_case.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "sim/base/input_error.hpp"

@@ -1,7 +1,6 @@
 #include "validate/score/diagnosis.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
