@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/cli/between.hpp"
 #include "app/cli/subcommands.hpp"
 
 namespace twinstep::app {
@@ -28,9 +29,9 @@ void add_sampling(CLI::App& command, MeasureOptions& options) {
   command
       .add_option("--precision", options.precision,
                   "Batches go on until the median is known to so many\nper cent (2): its 95 % confidence interval")
-      ->check(CLI::Range(0.01, 100.0));
+      ->check(between(0.01, 100));
   command.add_option("--max-time", options.max_time, "… or so many seconds have gone into the point (2)")
-      ->check(CLI::Range(0.001, 1e6));
+      ->check(between(0.001, 1e6));
 }
 
 void add_measure_collective(CLI::App& measure, int& exit_code) {
@@ -49,8 +50,7 @@ void add_measure_collective(CLI::App& measure, int& exit_code) {
 }
 
 void add_measure_compute(CLI::App& measure, int& exit_code) {
-  auto* const command =
-      measure.add_subcommand("compute", "GEMMs, attention, memory bandwidth, launches");
+  auto* const command = measure.add_subcommand("compute", "GEMMs, attention, memory bandwidth, launches");
   auto const options = std::make_shared<MeasureComputeOptions>();
   add_common(*command, options->common);
   add_sampling(*command, options->common);

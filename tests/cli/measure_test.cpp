@@ -214,6 +214,8 @@ TEST_CASE("measure refuses wrong options before anything starts", "[cli][measure
            {joined(sound, {"-b", "8Q"}), "-b: found \"8Q\", expected a size"},
            {joined(sound, {"-b", "1M", "-e", "8"}), "the smaller size first"},
            {joined(sound, {"-f", "1"}), "-f"},
+           {joined(sound, {"--precision", "nan"}), "--precision: Value nan not in range"},
+           {joined(sound, {"--max-time", "nan"}), "--max-time: Value nan not in range"},
            {joined(sound, {"--out", folder.path("no/such/records.json")}), "found no directory"},
            {joined(sound, {"--out", folder.path("")}), "found a directory, expected a file"},
            {joined(sound, {"--out", ""}), "found an empty name"},
