@@ -1,5 +1,6 @@
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <sys/wait.h>
 #include <thread>
@@ -49,6 +50,29 @@ TEST_CASE("a killed rank is named, and nothing is left behind", "[gloo][failures
   });
   CHECK(message == "rank 1 was killed by signal 9 (Killed)");
   CHECK_FALSE(has_children());
+}
+
+TEST_CASE("the folder where ranks meet goes with a rank 0 that a signal ends", "[gloo][failures]") {
+  for (auto const signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGKILL}) {
+    auto const folder = Scratch{};
+    auto const caller = ::fork();
+    if (caller == 0) {
+      ::setenv("TMPDIR", folder.path("").c_str(), 1);
+      ::signal(signal, SIG_DFL);
+      launch::run_local_ranks(3, [&](launch::Launch const& launch) {
+        auto const job = cpu::GlooJob{launch};
+        if (launch.process == 0 && !folder.files().empty()) ::raise(signal);
+      });
+      ::_exit(0);
+    }
+    auto status = 0;
+    REQUIRE(::waitpid(caller, &status, 0) == caller);
+    REQUIRE(WIFSIGNALED(status));
+    for (auto const give_up = std::chrono::steady_clock::now() + 60s;
+         !folder.files().empty() && std::chrono::steady_clock::now() < give_up;)
+      std::this_thread::sleep_for(1ms);
+    CHECK(folder.files().empty());
+  }
 }
 
 TEST_CASE("the others hear from the network who died", "[gloo][failures]") {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <fcntl.h>
 #include <filesystem>
 #include <poll.h>
 #include <string>
@@ -33,24 +34,59 @@ constexpr int kFailed = 2;
   throw InputError{fmt::format("{}: {}; start fewer processes", what, std::strerror(errno))};
 }
 
-/// A folder of its own, gone at the end.
+/// A folder of its own, gone at the end of this object, or of the process, however that ends: another process, which
+/// no signal of a terminal reaches, waits for it.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
     auto name = (std::filesystem::temp_directory_path() / "twinstep-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) fail(fmt::format("the temporary folder {}", one_line(name)));
     path_ = name;
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) == 0) {
+      keeper_ = ::fork();
+      if (keeper_ == 0) keep(ends);
+      ::close(ends[0]);
+      life_ = ends[1];
+    }
+    if (keeper_ > 0) return;
+    auto const reason = errno;
+    remove();
+    errno = reason;
+    fail("another process");
   }
-  ~TemporaryFolder() {
-    auto error = std::error_code{};
-    std::filesystem::remove_all(path_, error);
-  }
+  ~TemporaryFolder() { remove(); }
   TemporaryFolder(TemporaryFolder const&) = delete;
   TemporaryFolder& operator=(TemporaryFolder const&) = delete;
   [[nodiscard]] std::string path() const { return path_.string(); }
 
  private:
+  /// The life of the process that waits: until nobody holds the other end of the pipe.
+  [[noreturn]] void keep(int const (&ends)[2]) const {
+    ::setsid();
+    ::close(ends[1]);
+    for (auto const stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(stream);
+    char nothing = 0;
+    while (::read(ends[0], &nothing, 1) < 0 && errno == EINTR) {
+    }
+    auto error = std::error_code{};
+    std::filesystem::remove_all(path_, error);
+    ::_exit(0);
+  }
+
+  void remove() const {
+    auto error = std::error_code{};
+    std::filesystem::remove_all(path_, error);
+    if (life_ >= 0) ::close(life_);
+    if (keeper_ <= 0) return;
+    ::kill(keeper_, SIGKILL);
+    while (::waitpid(keeper_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+
   std::filesystem::path path_;
+  pid_t keeper_ = -1;
+  int life_ = -1;
 };
 
 /// The life of a forked process: it never returns to what its parent was doing.
