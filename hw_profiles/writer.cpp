@@ -1,5 +1,7 @@
 #include "hw_profiles/writer.hpp"
 
+#include <concepts>
+
 #include <fmt/format.h>
 
 #include "sim/io/document.hpp"
@@ -77,7 +79,8 @@ void put(Writer& out, std::string_view key, std::int64_t count, Provenance const
 void put(Writer& out, std::string_view key, std::string_view text) {
   out.member(key, json_string(text));
 }
-void put(Writer& out, std::string_view key, bool fact) {
+/// Of a bool only: a literal would rather become one than a text.
+void put(Writer& out, std::string_view key, std::same_as<bool> auto fact) {
   out.member(key, fact ? "true" : "false");
 }
 
