@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iterator>
 #include <set>
 
@@ -30,7 +31,7 @@ Study usable(Study study, validate::MakeCase const& make) {
     auto const usable_points =
         std::ranges::count_if(record.points, [](auto const& point) { return !point.is_outlier; });
     if (!record.is_healthy()) {
-      auto reason = fmt::format("{}: found a record that calls itself {}", record.id, quoted(record.health));
+      auto reason = fmt::format("{}: found a record that calls itself {}", record.id, twinstep::quoted(record.health));
       result.skipped.push_back({std::move(record), std::move(reason)});
     } else if (usable_points == 0) {
       auto reason = fmt::format("{}: found no point that is not an outlier", record.id);
@@ -156,9 +157,22 @@ reports::CalibrationReport report_of(Outcome const& outcome, std::string const& 
   return report;
 }
 
+/// Throws InputError where the profile would take the place of what it is made from: it would name itself, or the
+/// measurements would be gone.
+void check_out(CalibrateOptions const& options) {
+  auto error = std::error_code{};
+  auto sources = options.files;
+  sources.push_back(options.cluster);
+  for (auto const& source : sources)
+    if (std::filesystem::is_regular_file(source, error) && std::filesystem::equivalent(source, options.out, error))
+      throw InputError{fmt::format("--out {}: found the file that is read as {}, expected another; name a new file",
+                                   one_line(options.out), one_line(source))};
+}
+
 }  // namespace
 
 int calibrate(CalibrateOptions const& options) {
+  check_out(options);
   auto const cluster = read_machine(options.cluster, {});
   auto const outcome = calibrate_by(options, cluster);
   auto const& [study, measured, errors, profile] = outcome;

@@ -11,8 +11,11 @@ constexpr auto kLevel = 0.9;
 constexpr std::size_t kFewest = 9;  ///< points of which one may lie outside
 
 hardware::ErrorBand band_of(double low, double high, std::string const& source) {
-  // Three digits: more would claim more than a few dozen points say.
-  auto const rounded = [](double logarithm) { return std::round(std::exp(logarithm) * 1000) / 1000; };
+  // Three digits: more would claim more than a few dozen points say. Factors that they make zero keep all of theirs.
+  auto const rounded = [](double logarithm) {
+    auto const factor = std::exp(logarithm);
+    return factor < 0.01 ? factor : std::round(factor * 1000) / 1000;
+  };
   return {{rounded(low), hardware::Basis::kFitted, source}, {rounded(high), hardware::Basis::kFitted, source}};
 }
 
