@@ -153,6 +153,10 @@ TEST_CASE("calibrate refuses what it cannot use, and leaves the profile that is 
   check_refused(calibrate("dgx-h101", folder.write("good.json", records()), out), "dgx-h100-ndr");
   auto const too_many = with(records(), "\"ranks\": 16", "\"ranks\": 64");
   check_refused(calibrate("dgx-h100-ndr", folder.write("many.json", too_many), out), "64 ranks");
+  for (auto const* const time : {"0", "-1", "1e-300", "1e300"}) {
+    auto const absurd = with(records(), "[1024, ", fmt::format("[512, {}], [1024, ", time));
+    check_refused(calibrate("dgx-h100-ndr", folder.write("absurd.json", absurd), out), "us, expected");
+  }
   CHECK(read_file(out) == "as it was");
   check_refused(calibrate("dgx-h100-ndr", folder.path("good.json"), folder.path("no/such/folder.json")),
                 "cannot be written");

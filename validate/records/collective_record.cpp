@@ -47,6 +47,19 @@ std::optional<BytesPerSecond> rate(std::vector<Node> const& cells, std::size_t c
   return BytesPerSecond{cells[column].number() * 1e9};
 }
 
+/// A time in us. Throws InputError outside a picosecond to 104 days, which nothing takes and no fit survives.
+Seconds time_of(Node const& cell) {
+  constexpr double kShortest = 1e-6;
+  constexpr double kLongest = 9e12;
+  auto const microseconds = cell.number();
+  if (!(microseconds > 0))
+    cell.fail(fmt::format("found {} us, expected a time above zero", microseconds), "correct it, or leave the row out");
+  if (microseconds < kShortest || microseconds > kLongest)
+    cell.fail(fmt::format("found {} us, expected {} to {}", microseconds, kShortest, kLongest),
+              "give times in microseconds");
+  return Seconds{microseconds * 1e-6};
+}
+
 /// Times of "rows_in_place", by size.
 std::map<std::int64_t, Seconds> in_place_times(Node const& record) {
   auto times = std::map<std::int64_t, Seconds>{};
@@ -55,7 +68,7 @@ std::map<std::int64_t, Seconds> in_place_times(Node const& record) {
   for (auto const& row : rows->elements()) {
     auto const cells = row.elements();
     if (cells.size() < 2 || cells[1].is(Node::Type::kNull)) continue;
-    times.emplace(cells[0].integer_from(0), Seconds{cells[1].number() * 1e-6});
+    if (auto const size = cells[0].integer_from(0); size > 0) times.emplace(size, time_of(cells[1]));
   }
   return times;
 }
@@ -71,13 +84,9 @@ std::vector<MeasuredPoint> read_points(Node const& record) {
     if (cells.size() < 2) row.fail("found a row without a time, expected [size_bytes, time_us, …]", "complete it");
     if (cells[1].is(Node::Type::kNull)) continue;
     auto const size = cells[0].integer_from(0);
-    auto const microseconds = cells[1].number();
     if (size == 0) continue;  // nothing was moved
-    if (!(microseconds > 0))
-      cells[1].fail(fmt::format("found {} us, expected a time above zero", microseconds),
-                    "correct it, or leave the row out");
     auto const other = in_place.find(size);
-    points.push_back({Bytes{size}, Seconds{microseconds * 1e-6}, std::ranges::find(outliers, size) != outliers.end(),
+    points.push_back({Bytes{size}, time_of(cells[1]), std::ranges::find(outliers, size) != outliers.end(),
                       rate(cells, 2), rate(cells, 3),
                       other == in_place.end() ? std::nullopt : std::optional{other->second}});
   }
