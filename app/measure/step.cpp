@@ -38,12 +38,13 @@ constexpr auto kPhases =
 /// What the first scenario of the file compiles to. Throws InputError where it cannot be laid out.
 StepToMeasure read_step(MeasureStepOptions const& options) {
   auto settings = options.settings;
+  auto const as_written = read_scenarios(options.scenario, settings);
+  if (as_written.size() > 1)
+    throw InputError{
+        fmt::format("{}: found {} strategies, expected one to measure; add --set strategy='{{\"name\": \"{}\"}}'",
+                    one_line(options.scenario), as_written.size(), name_of(as_written.front().plan.strategy))};
   if (options.common.ranks) settings.push_back(fmt::format("strategy.ranks={}", *options.common.ranks));
   auto const scenarios = read_scenarios(options.scenario, settings);
-  if (scenarios.size() > 1)
-    throw InputError{fmt::format("{}: found {} strategies, expected one to measure; add --set strategy.name={}",
-                                 one_line(options.scenario), scenarios.size(),
-                                 name_of(scenarios.front().plan.strategy))};
   auto compiled = strategies::compile(scenarios.front().model, scenarios.front().plan);
   if (auto const* obstacle = std::get_if<strategies::Infeasible>(&compiled))
     throw InputError{fmt::format("{}: {}; {}", one_line(options.scenario), obstacle->reason, obstacle->way_out)};

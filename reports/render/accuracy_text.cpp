@@ -64,22 +64,22 @@ std::string error_text(std::optional<double> error) {
 std::string predictor_table(Accuracy const& accuracy, TextStyle const& style) {
   auto columns = std::vector<Column>{{"median / mean error, %", Align::kLeft, true}};
   for (auto const& size : accuracy.sizes) columns.push_back({size});
-  auto const has_intervals =
-      std::ranges::any_of(accuracy.predictors, [](auto const& p) { return p.intervals.has_value(); });
-  if (has_intervals) columns.push_back({"in 90 % interval"});
   auto table = Table{columns};
   for (auto const& predictor : accuracy.predictors) {
     auto row = std::vector<Cell>{predictor.name};
     for (auto const& figures : predictor.by_size)
       row.emplace_back(fmt::format("{} / {}", error_text(figures.median), error_text(figures.mean)));
-    if (has_intervals) {
-      auto const& its = predictor.intervals;
-      row.emplace_back(its ? fmt::format("{:.0f} % ± {:.0f} %", its->inside * 100, its->median_half_width * 100)
-                           : std::string{kNoValue});
-    }
     table.add_row(std::move(row));
   }
-  return table.render(style);
+  auto text = table.render(style);
+  for (auto const& predictor : accuracy.predictors) {
+    if (!predictor.intervals) continue;
+    auto const& its = *predictor.intervals;
+    text += wrapped(fmt::format("{}: {:.0f} % of {} points lie in their 90 % interval, in the median ± {:.0f} %",
+                                predictor.name, its.inside * 100, its.points, its.median_half_width * 100),
+                    "", style);
+  }
+  return text;
 }
 
 void write_predictor(JsonWriter& out, Accuracy const& accuracy, PredictorAccuracy const& predictor) {

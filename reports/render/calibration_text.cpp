@@ -1,5 +1,7 @@
 #include "reports/render/calibration_text.hpp"
 
+#include <map>
+
 #include <fmt/format.h>
 
 #include "reports/json_writer.hpp"
@@ -24,13 +26,26 @@ std::string number_table(std::vector<Number> const& numbers, TextStyle const& st
   return table.render(style);
 }
 
+/// What stays as it was, by the reason why.
 std::string left_out_text(std::vector<Number> const& numbers, TextStyle const& style) {
+  auto kept = std::map<std::string, std::string>{};
+  for (auto const& each : numbers) {
+    if (each.left_out.empty()) continue;
+    auto& names = kept[each.left_out];
+    names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", each.path, value_text(each.before, each.unit));
+  }
   auto text = std::string{};
-  for (auto const& each : numbers)
-    if (!each.left_out.empty())
-      text += wrapped(fmt::format("{} stays {}: {}", each.path, value_text(each.before, each.unit), each.left_out),
-                      "  ", style);
-  return text.empty() ? "" : "\nNot fitted:\n" + text;
+  for (auto const& [reason, names] : kept) text += wrapped(fmt::format("{}: {}", reason, names), "  ", style);
+  return text.empty() ? "" : "\nNot fitted, kept as they were:\n" + text;
+}
+
+/// What a step needs besides, where only collectives were measured.
+std::string next_text(CalibrationReport const& report, TextStyle const& style) {
+  if (!report.kernels.empty() || report.sweeps.empty()) return {};
+  return "\n" + wrapped(
+                    "Kernels are not calibrated. For steps: twinstep measure compute --like SCENARIO.json --out "
+                    "kernels.json, then calibrate with both files.",
+                    "", style);
 }
 
 std::string kernel_table(CalibrationReport const& report, TextStyle const& style) {
@@ -85,7 +100,7 @@ void write(JsonWriter& out, CalibrationReport::Sweep const& sweep) {
 std::string calibration_text(CalibrationReport const& report, TextStyle const& style) {
   auto text = wrapped(fmt::format("{}: {}, {}.", report.out, report.cluster, report.calibration), "", style) + "\n" +
               number_table(report.numbers, style) + left_out_text(report.numbers, style) + sweep_table(report, style) +
-              kernel_table(report, style);
+              kernel_table(report, style) + next_text(report, style);
   for (auto const& each : report.skipped) text += wrapped("skipped: " + each, "", style);
   return text;
 }

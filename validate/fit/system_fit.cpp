@@ -116,9 +116,7 @@ class SystemFit {
       for (std::size_t i = 1; i < fitted_.size(); ++i)
         if (left(i) > left(worst)) worst = i;
       if (fitted_.empty() || left(worst) <= kDetermined) return;
-      leave_out(fitted_[worst].constant->path,
-                fmt::format("not determined: the measurements leave {:.0f} % of the doubt that there was before",
-                            std::min(1.0, left(worst)) * 100));
+      leave_out(fitted_[worst].constant->path, "the measurements do not determine it");
     }
   }
 
