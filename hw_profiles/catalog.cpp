@@ -13,8 +13,8 @@ namespace twinstep::hw_profiles {
 namespace {
 
 /// Clusters first: they are what users ask for.
-constexpr auto kKinds = std::to_array(
-    {Kind::kCluster, Kind::kNode, Kind::kGpu, Kind::kFabric, Kind::kLink, Kind::kTransport, Kind::kLibrary, Kind::kStack});
+constexpr auto kKinds = std::to_array({Kind::kCluster, Kind::kNode, Kind::kGpu, Kind::kFabric, Kind::kLink,
+                                       Kind::kTransport, Kind::kLibrary, Kind::kStack});
 
 std::string folder(Kind kind) {
   return kind == Kind::kLibrary ? "libraries" : fmt::format("{}s", name_of(kind));

@@ -14,9 +14,9 @@
 namespace twinstep::hw_profiles {
 
 /// Reads what a scenario's "cluster" says: a name, a path, or an object with overrides ("profile", "nodes", "gpu",
-/// "node", "fabric", "library", "stack", "faults"), a whole cluster inline, or its physical facts (facts.hpp). See resolve.hpp
-/// for the forms.
-/// Throws InputError where the machine is incomplete, contradicts itself, or is larger than its fabric.
+/// "node", "fabric", "library", "stack", "faults"), a whole cluster inline, or its physical facts (facts.hpp). See
+/// resolve.hpp for the forms. Throws InputError where the machine is incomplete, contradicts itself, or is larger than
+/// its fabric.
 [[nodiscard]] hardware::Cluster read_cluster(io::Node const& reference);
 /// The same, and adds a sentence to `warnings` for each thing that was not stated, with what is taken instead.
 [[nodiscard]] hardware::Cluster read_cluster(io::Node const& reference, std::vector<std::string>& warnings);

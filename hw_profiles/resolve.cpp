@@ -23,10 +23,8 @@ struct Part {
 std::span<Part const> parts_of(Kind kind) {
   static constexpr auto kNodeParts = std::to_array<Part>({{"gpu", Kind::kGpu}, {"link", Kind::kLink}});
   static constexpr auto kFabricParts = std::to_array<Part>({{"transport", Kind::kTransport}});
-  static constexpr auto kClusterParts = std::to_array<Part>({{"node", Kind::kNode},
-                                                             {"fabric", Kind::kFabric},
-                                                             {"library", Kind::kLibrary},
-                                                             {"stack", Kind::kStack}});
+  static constexpr auto kClusterParts = std::to_array<Part>(
+      {{"node", Kind::kNode}, {"fabric", Kind::kFabric}, {"library", Kind::kLibrary}, {"stack", Kind::kStack}});
   if (kind == Kind::kNode) return kNodeParts;
   if (kind == Kind::kFabric) return kFabricParts;
   if (kind == Kind::kCluster) return kClusterParts;

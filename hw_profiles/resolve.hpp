@@ -25,10 +25,9 @@ struct Resolved {
 ///   {"profile": "dgx-h100", "nic": …}      either of them, changed
 ///   {"name": "mine", "gpu": …}             an object that stands for itself
 ///   {"gpu": "h100-80g", "gpus_per_node": …}  a cluster's physical facts (facts.hpp), changed by its other members
-/// Parts (a cluster's node, fabric, library and stack, a node's GPU and link, a fabric's transport) are references too. A
-/// cluster's "gpu" changes its node's; one that names no "library" runs NCCL.
-/// Throws InputError for an unknown name, with the nearest known one, and for profiles that name each other in a
-/// circle.
+/// Parts (a cluster's node, fabric, library and stack, a node's GPU and link, a fabric's transport) are references too.
+/// A cluster's "gpu" changes its node's; one that names no "library" runs NCCL. Throws InputError for an unknown name,
+/// with the nearest known one, and for profiles that name each other in a circle.
 [[nodiscard]] Resolved resolve(Kind kind, io::Node const& reference);
 
 }  // namespace twinstep::hw_profiles

@@ -12,7 +12,9 @@ namespace twinstep::engine {
 class Machine {
  public:
   explicit Machine(hardware::Cluster cluster)
-      : cluster_{std::move(cluster)}, topology_{cluster_}, kernels_{cluster_.node.gpu, cluster_.stack, cluster_.nodes} {}
+      : cluster_{std::move(cluster)},
+        topology_{cluster_},
+        kernels_{cluster_.node.gpu, cluster_.stack, cluster_.nodes} {}
 
   [[nodiscard]] hardware::Cluster const& cluster() const { return cluster_; }
   [[nodiscard]] topology::Topology const& topology() const { return topology_; }

@@ -107,8 +107,8 @@ struct Stack {
   Sourced<double> elementwise{1.0};  ///< on the bytes of a model's memory-bound kernels: casts and copies of eager code
   Sourced<double> loss{1.0};         ///< on the bytes of the cross-entropy
   Sourced<double> optimizer{1.0};    ///< on the bytes of the optimizer: unfused ones read and write their temporaries
-  /// Bytes that move for each element of a weight's gradient in each micro-batch: into flat buffers or buckets, divided,
-  /// cast, added up.
+  /// Bytes that move for each element of a weight's gradient in each micro-batch: into flat buffers or buckets,
+  /// divided, cast, added up.
   Sourced<double> gradient_bytes{0.0};
   /// How much longer kernels take for each doubling of the nodes: every rank waits for the latest.
   Sourced<double> lateness{0.0};
