@@ -49,6 +49,8 @@ TEST_CASE("a record with a missing or impossible member is kept with its problem
   CHECK_THAT(problem(R"("parallelism")", R"("parallel")"), Catch::Contains("parallelism"));
   CHECK_THAT(problem(R"("layers": 48)", R"("layers": "48")"), Catch::Contains("/0/model/layers"));
   CHECK_THAT(problem(R"("micro_batch": 8)", R"("micro_batch": 0)"), Catch::Contains("/0/micro_batch"));
+  CHECK_THAT(problem(R"("layers": 48)", R"("layers": 1000000)"), Catch::Contains("expected at most 10000"));
+  CHECK_THAT(problem(R"("seq_len": 2048)", R"("seq_len": 4611686018427387904)"), Catch::Contains("/0/model/seq_len"));
   CHECK_THAT(problem("2199", "-1"), Catch::Contains("expected a number above 0"));
 }
 

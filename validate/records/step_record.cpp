@@ -12,6 +12,9 @@ namespace {
 using io::Node;
 
 constexpr auto kMostInteger = 1e15;
+constexpr std::int64_t kMostCount = 1'000'000'000'000;
+constexpr std::int64_t kMostWidth = 100'000'000;  // of a model, in any direction
+constexpr std::int64_t kMostLayers = 10'000;      // a program grows with them
 
 /// Text, or what else stands in its place: sources write `true` and "eager" under one key.
 std::string text_at(Node const& node, std::string_view key) {
@@ -21,9 +24,12 @@ std::string text_at(Node const& node, std::string_view key) {
   return std::string{value->string()};
 }
 
-std::optional<std::int64_t> count_at(Node const& node, std::string_view key) {
+std::optional<std::int64_t> count_at(Node const& node, std::string_view key, std::int64_t most = kMostCount) {
   auto const value = node.find(key);
-  return value ? std::optional{value->integer_from(1)} : std::nullopt;
+  if (!value) return std::nullopt;
+  auto const count = value->integer_from(1);
+  if (count > most) value->fail(fmt::format("found {}, expected at most {}", count, most), "");
+  return count;
 }
 
 std::optional<bool> flag_at(Node const& node, std::string_view key) {
@@ -78,14 +84,14 @@ StepModel model_of(Node const& node) {
   auto const parameters = node.find("params");
   return {.name = text_at(node, "name"),
           .parameters = parameters ? std::optional{positive(*parameters)} : std::nullopt,
-          .layers = count_at(node, "layers"),
-          .hidden = count_at(node, "hidden"),
-          .heads = count_at(node, "heads"),
-          .kv_heads = count_at(node, "kv_heads"),
-          .head_size = count_at(node, "head_dim"),
-          .ffn = count_at(node, "ffn"),
-          .vocabulary = count_at(node, "vocab"),
-          .sequence_length = count_at(node, "seq_len"),
+          .layers = count_at(node, "layers", kMostLayers),
+          .hidden = count_at(node, "hidden", kMostWidth),
+          .heads = count_at(node, "heads", kMostWidth),
+          .kv_heads = count_at(node, "kv_heads", kMostWidth),
+          .head_size = count_at(node, "head_dim", kMostWidth),
+          .ffn = count_at(node, "ffn", kMostWidth),
+          .vocabulary = count_at(node, "vocab", kMostWidth),
+          .sequence_length = count_at(node, "seq_len", kMostWidth),
           .tied_embeddings = flag_at(node, "tied_embeddings"),
           .positions = text_at(node, "pos_emb"),
           .kind = text_at(node, "kind")};
