@@ -15,6 +15,7 @@
 #include "sim/base/input_error.hpp"
 #include "sim/collectives/benchmark.hpp"
 #include "sim/collectives/choice.hpp"
+#include "sim/collectives/correction.hpp"
 #include "sim/engine/collective_run.hpp"
 #include "sim/program/bus_bandwidth.hpp"
 
@@ -90,6 +91,7 @@ struct Answer {
   program::CollectiveRates rates;
   engine::CollectiveResult run;
   std::optional<std::pair<Duration, Duration>> interval;
+  bool is_extrapolated = false;  ///< beyond what a calibrated cluster was measured on
 };
 
 /// The machine, the communicator and the sweep on it.
@@ -109,9 +111,14 @@ class Bench {
     auto const swept = collectives::Sweep{sweep_.kind, sweep_.ranks, layout_.nodes()};
     auto const how = collectives::BenchmarkRun{sweep_.launcher, sweep_.ranks, layout_.most_ranks_per_node()};
     auto const time = collectives::benchmark_time(collectives::host_time(sweep_.kind, how, cluster_.library), run.time);
-    return {size,           choice,
-            time,           program::collective_rates(sweep_.kind, sweep_.ranks, size, time),
-            std::move(run), collectives::interval_of(time, swept, size, cluster_.library)};
+    auto const& library = cluster_.library;
+    return {size,
+            choice,
+            time,
+            program::collective_rates(sweep_.kind, sweep_.ranks, size, time),
+            std::move(run),
+            collectives::interval_of(time, swept, size, library),
+            !library.calibrations.empty() && collectives::calibration_at(library, swept, size) == nullptr};
   } catch (BeyondRange const& error) {
     throw InputError{fmt::format("{} of {}: {}", name_of(sweep_.kind), reports::traffic_text(size), error.what())};
   }
@@ -211,6 +218,16 @@ std::string heading(Bench const& bench) {
       kDecides[static_cast<std::size_t>(library.choice)], cluster.calibration);
 }
 
+/// Of a calibrated cluster: how many of the answers no measurement vouches for.
+std::string extrapolation_text(std::vector<Answer> const& answers) {
+  auto const beyond = std::ranges::count_if(answers, &Answer::is_extrapolated);
+  if (beyond == 0) return {};
+  return "\n" + reports::wrapped(fmt::format("{} of {} sizes are extrapolated: beyond the sweeps, ranks or sizes that "
+                                             "the cluster was calibrated on.",
+                                             beyond, answers.size()),
+                                 "", standard_output_style());
+}
+
 std::string text_of(Bench const& bench, std::vector<Answer> const& answers, bool explains) {
   auto rows = std::vector<reports::CollectiveRow>{};
   for (auto const& answer : answers) rows.push_back(table_row(answer, bench.sweep()));
@@ -220,6 +237,7 @@ std::string text_of(Bench const& bench, std::vector<Answer> const& answers, bool
   if (last.run.messages > 0)
     text += fmt::format("{} messages, {} events\n", reports::count_text(static_cast<double>(last.run.messages)),
                         reports::count_text(static_cast<double>(last.run.events)));
+  text += extrapolation_text(answers);
   return explains ? text + explanation(bench, answers) : text;
 }
 
@@ -235,6 +253,7 @@ void write_row(reports::JsonWriter& json, Answer const& answer) {
   json.member("channels", answer.choice.channels);
   json.member("low_us", answer.interval ? std::optional{microseconds(answer.interval->first)} : std::nullopt);
   json.member("high_us", answer.interval ? std::optional{microseconds(answer.interval->second)} : std::nullopt);
+  json.member("extrapolated", answer.is_extrapolated);
   json.member("messages", answer.run.messages);
   json.member("events", answer.run.events);
   json.key("links");

@@ -111,6 +111,17 @@ TEST_CASE("calibrate writes profiles that are read again, however far measuremen
   CHECK(outcome.exit_code == 0);
 }
 
+TEST_CASE("collective says what lies beyond the calibration", "[cli][calibrate]") {
+  auto const folder = Scratch{};
+  auto const profile = folder.path("ours.json");
+  REQUIRE(calibrate("dgx-h100-ndr", folder.write("records.json", records()), profile).exit_code == 0);
+  auto const ask = [&](std::string const& op) {
+    return run_twinstep({"collective", profile, "--op", op, "--ranks", "16", "-b", "1M", "-e", "8M"}).out;
+  };
+  CHECK_THAT(ask("all_gather"), !Catch::Contains("extrapolated"));  // 16 ranks, 1 KiB to 4 GiB were measured
+  CHECK_THAT(ask("reduce_scatter"), Catch::Contains("4 of 4 sizes are extrapolated"));
+}
+
 TEST_CASE("a profile can be calibrated from a file, from facts, and again", "[cli][calibrate]") {
   auto const folder = Scratch{};
   auto const file = folder.write("records.json", records());
