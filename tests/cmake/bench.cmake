@@ -1,10 +1,10 @@
 # Benchmarks are built with everything else and run by hand: speed is never a test.
 find_package(benchmark QUIET)
-if(benchmark_FOUND)
+if(benchmark_FOUND AND NOT TWINSTEP_SANITIZE)
   add_executable(bench_step bench/step_bench.cpp)
   target_link_libraries(bench_step PRIVATE twinstep_flags sim_engine strategies benchmark::benchmark)
   add_executable(bench_exact bench/exact_bench.cpp)
   target_link_libraries(bench_exact PRIVATE twinstep_flags sim_engine benchmark::benchmark)
-else()
+elseif(NOT benchmark_FOUND)
   twinstep_left_out("benchmarks: Google Benchmark not found")
 endif()

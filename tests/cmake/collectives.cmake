@@ -7,4 +7,4 @@ twinstep_test(unit_tuner SOURCES unit/tuner_graph_test.cpp unit/tuner_rules_test
 twinstep_test(property_collectives
   SOURCES property/collectives_cost_test.cpp property/collectives_data_test.cpp property/collectives_layout_test.cpp
           property/uneven_exchange_test.cpp
-  DEPENDS sim_collectives)
+  DEPENDS sim_collectives NOT_SANITIZED)
