@@ -126,7 +126,7 @@ Duration FakeDevice::elapsed(cuda::DeviceEvent const& from, cuda::DeviceEvent co
 
 void FakeDevice::copy(cuda::DeviceStream& stream, void* to, void const* from, Bytes size) {
   enqueue(stream, "copy", [=](Time begin) {
-    std::memmove(to, from, static_cast<std::size_t>(size.count()));
+    if (size > Bytes{}) std::memmove(to, from, static_cast<std::size_t>(size.count()));
     return begin + 1_us + 1_ns * size.count();
   });
 }
