@@ -110,7 +110,7 @@ TEST_CASE("what was measured is read back as records, from the file too", "[cli]
   auto const outcome =
       measure_with_gloo("collective", {"--ranks", "2", "--op", "all_to_all", "--dtype", "fp64", "-b", "64", "-e", "4K",
                                        "-f", "64", "--json", "--out", file, "--system", "here", "--cluster",
-                                       R"({"gpu": "h100", "gpus_per_node": 2, "nodes": 1, "intra": "none"})"});
+                                       R"({"gpu": "h100", "gpus_per_node": 2, "nodes": 1, "intra": "pcie"})"});
   INFO(outcome.err);
   REQUIRE(outcome.exit_code == 0);
   CHECK(read_file(file) == outcome.out);
@@ -221,6 +221,7 @@ TEST_CASE("measure refuses wrong options before anything starts", "[cli][measure
            {joined(sound, {"--out", ""}), "found an empty name"},
            {joined(sound, {"--cluster", "dgx-h100"}), "--cluster"},
            {joined(sound, {"--cluster", "[1]"}), "expected the physical facts of the machine"},
+           {joined(sound, {"--cluster", R"({"gpu": 3})"}), "/gpu: found 3"},
            {{"compute", "--backend", "gloo", "--shapes", "64,64"}, "expected m,n,k;m,n,k"},
            {{"compute", "--backend", "gloo", "--shapes", "64,64,0"}, "whole numbers above zero"},
            {{"compute", "--backend", "gloo", "--like", folder.path("none.json")}, "none.json"},
