@@ -8,6 +8,7 @@
 
 #include "app/commands.hpp"
 #include "app/data_hash.hpp"
+#include "app/findings.hpp"
 #include "app/machine.hpp"
 #include "app/measured_compute.hpp"
 #include "app/output.hpp"
@@ -180,6 +181,7 @@ int calibrate(CalibrateOptions const& options) {
     throw InputError{fmt::format("{}: found no measurement to calibrate {} by{}; give sweeps, kernels or steps of it",
                                  options.files.front(), cluster.name,
                                  study.skipped.empty() ? "" : " (" + study.skipped.front().reason + ")")};
+  for (auto const& oddity : oddities_of(study)) warn(oddity);
   auto const report = report_of(outcome, options.out);
   write_file(options.out, profile_patch_text(profile, options.out));
   print(options.as_json ? reports::calibration_json(report)

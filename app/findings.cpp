@@ -2,12 +2,22 @@
 
 #include <fmt/core.h>
 
+#include "validate/records/self_checks.hpp"
 #include "validate/score/diagnosis.hpp"
 
 namespace twinstep::app {
 
-void add_findings(reports::Accuracy& accuracy, std::vector<validate::CollectiveCase> const& cases) {
-  for (auto const& one : cases) {
+std::vector<std::string> oddities_of(Study const& study) {
+  auto const machine_of = [&](validate::CollectiveRecord const& record) {
+    auto const place = static_cast<std::size_t>(&record - study.records.data());
+    return std::optional{study.cases[place].cluster()};
+  };
+  return validate::check_records(study.records, machine_of);
+}
+
+void add_findings(reports::Accuracy& accuracy, Study const& study) {
+  for (auto const& sentence : oddities_of(study)) accuracy.findings.push_back(sentence + ".");
+  for (auto const& one : study.cases) {
     auto const diagnosis = validate::diagnose(one);
     if (!diagnosis) continue;
     auto const text = diagnosis->text();

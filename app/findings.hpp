@@ -1,14 +1,18 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "app/study.hpp"
 #include "reports/accuracy.hpp"
-#include "validate/score/collective_case.hpp"
 
 namespace twinstep::app {
 
-/// Adds a finding for every record that lies far from its prediction by the constants as shipped, and notes it with the
-/// record's points.
-void add_findings(reports::Accuracy& accuracy, std::vector<validate::CollectiveCase> const& cases);
+/// What practitioners would find odd about the records of a study on their machines, before any prediction.
+[[nodiscard]] std::vector<std::string> oddities_of(Study const& study);
+
+/// Adds the oddities, and a finding for every record that lies far from its prediction by the constants as shipped,
+/// which is noted with the record's points too.
+void add_findings(reports::Accuracy& accuracy, Study const& study);
 
 }  // namespace twinstep::app

@@ -193,7 +193,7 @@ int validate_collectives(ValidateOptions const& options) {
     return kDone;
   }
   auto accuracy = report_on(study, predictors, options, named);
-  add_findings(accuracy, study.cases);
+  add_findings(accuracy, study);
   print(options.as_json ? reports::accuracy_json(accuracy) : reports::accuracy_text(accuracy, standard_output_style()));
   auto const error = accuracy.predictors.front().by_size.front().mean;
   return options.max_mape && (!error || *error * 100 > *options.max_mape) ? kGateMissed : kDone;

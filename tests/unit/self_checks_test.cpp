@@ -193,6 +193,27 @@ TEST_CASE("bus bandwidth far below the links is said", "[records][self-checks]")
         }).empty());
 }
 
+TEST_CASE("a record of another machine than the one named is said", "[records][self-checks]") {
+  auto machine = two_nodes();
+  machine.library.name = "nccl";
+  machine.node.gpu.name = "h100-sxm5-80";
+  machine.node.gpu.description = "NVIDIA H100 SXM5 80 GB (HBM3)";
+  auto const check_with = [&](std::string const& rest) {
+    return check_records(read(record_text("all_reduce", 16, "[[8, 40.0]]", rest)),
+                         [&](CollectiveRecord const&) { return std::optional{machine}; });
+  };
+  CHECK(check_with("").empty());
+  CHECK(check_with(R"(, "gpu": "NVIDIA H100 80GB HBM3")").empty());
+  CHECK(check_with(R"(, "gpu": null)").empty());
+  // Sizes and sockets are no models: both are SXM parts of 80 GB.
+  auto const other = check_with(R"(, "gpu": "NVIDIA A100-SXM4-80GB")");
+  REQUIRE(other.size() == 1);
+  CHECK_THAT(other.front(), Catch::Contains("A100") && Catch::Contains("two has h100-sxm5-80"));
+  auto const library = check_with(R"(, "backend": "gloo")");
+  REQUIRE(library.size() == 1);
+  CHECK_THAT(library.front(), Catch::Contains("with gloo, but two runs nccl"));
+}
+
 TEST_CASE("times that cannot be are refused where they stand", "[records][self-checks]") {
   for (auto const* const time : {"0", "-3.5"})
     CHECK_THROWS_WITH(read(record_text("reduce", 8, fmt::format("[[1024, {}]]", time))),

@@ -101,6 +101,7 @@ CollectiveRecord read_record(Node const& record) {
   result.ranks = record.at("ranks").integer_from(1);
   result.health = text_or(record, "health", "healthy");
   result.launcher = launcher_of(record);
+  result.device = text_or(record, "gpu", text_or(record, "device", ""));
   read_library(record, result);
   if (auto const environment = record.find("env"))
     for (auto const& [name, value] : environment->members())

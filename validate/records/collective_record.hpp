@@ -30,6 +30,7 @@ struct CollectiveRecord {
   std::string system;  ///< whose machine: records of one system share it
   MeasuredKind kind{};
   std::int64_t ranks = 1;
+  std::string device;   ///< of a rank, as its source names it: "NVIDIA H100 80GB HBM3"; "" if the record does not say
   std::string library;  ///< "nccl", "rccl", or what else the tool says
   std::string version;  ///< of the library; "" if the record does not say
   std::map<std::string, std::string> environment;
@@ -43,8 +44,8 @@ struct CollectiveRecord {
 };
 
 /// Reads a JSON array of records, as `twinstep import nccl-tests` writes one: "id", "system", "collective", "ranks",
-/// "rows" of [size_bytes, time_us, …], and where known "nccl_version", "env", "tool", "notes", "health", "dtype",
-/// "outlier_sizes", "cluster". Throws InputError where a record is incomplete or contradicts itself.
+/// "rows" of [size_bytes, time_us, …], and where known "gpu" or "device", "nccl_version", "env", "tool", "notes",
+/// "health", "dtype", "outlier_sizes", "cluster". Throws InputError where a record is incomplete or contradicts itself.
 ///
 /// A record does not name its launcher. A Python tool is one; "1 process x 8 GPUs" in its notes is one process; so is,
 /// for want of better, a single node that is not a full NVSwitch server, since nccl-tests is run without MPI there.

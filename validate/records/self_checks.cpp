@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "validate/records/bandwidth_checks.hpp"
+#include "validate/records/machine_check.hpp"
 
 namespace twinstep::validate {
 namespace {
@@ -142,8 +143,10 @@ std::vector<std::string> check_records(std::vector<CollectiveRecord> const& reco
     check_in_place(points, found);
     check_units(record, found);
     check_ranks(record, found);
-    if (machine_of)
-      if (auto const machine = machine_of(record)) check_links(record, *machine, found);
+    if (auto const machine = machine_of ? machine_of(record) : std::nullopt) {
+      check_machine(record, *machine, found);
+      check_links(record, *machine, found);
+    }
     for (auto const& sentence : found) sentences.push_back(fmt::format("{}: {}", record.id, sentence));
     groups[{record.system, record.ranks}].push_back(&record);
   }

@@ -15,6 +15,7 @@ using MachineOf = std::function<std::optional<hardware::Cluster>(CollectiveRecor
 
 /// What is odd about measurements, as practitioners look at them before they believe them. Each sentence begins with
 /// the id of its record, gives the numbers, and ends with what to do. Nothing is said of sound records. Looked at are
+///   - the machine: another library or another model of GPU than `machine_of` says;
 ///   - sizes: listed twice, or beginning anew in the middle (two logs in one);
 ///   - times: that fall while sizes grow, that do not grow at all, a first one that lacks its warm-up, and
 ///     in place far from out of place;
@@ -22,8 +23,8 @@ using MachineOf = std::function<std::optional<hardware::Cluster>(CollectiveRecor
 ///     betrays the true number of ranks, and busbw above what the links of the machine carry or far below it;
 ///   - all_reduce, reduce_scatter and all_gather of one system on as many ranks, whose bus bandwidths at large sizes
 ///     should agree.
-/// Points that a record calls outliers are left out. `machine_of` gives the links; without it they are not looked at.
-/// Cost: linear in the points.
+/// Points that a record calls outliers are left out. Without `machine_of` neither the machine nor its links are looked
+/// at. Cost: linear in the points.
 [[nodiscard]] std::vector<std::string> check_records(std::vector<CollectiveRecord> const& records,
                                                      MachineOf const& machine_of = {});
 
