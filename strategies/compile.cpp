@@ -1,5 +1,7 @@
 #include "strategies/compile.hpp"
 
+#include <numeric>
+
 #include <fmt/core.h>
 
 #include "sim/base/check.hpp"
@@ -18,6 +20,12 @@ std::unique_ptr<DataParallel> make_strategy(StepContext& context) {
     case StrategyName::kZero1: return make_zero1(context);
     case StrategyName::kZero2: return make_zero2(context);
     case StrategyName::kZero3: return make_zero3(context);
+    case StrategyName::kFsdp1:
+    case StrategyName::kFsdp2:
+    case StrategyName::kDeepSpeed1:
+    case StrategyName::kDeepSpeed2:
+    case StrategyName::kDeepSpeed3:
+    case StrategyName::kMegatron: break;
   }
   TWINSTEP_UNREACHABLE("every strategy has its file");
 }
@@ -60,6 +68,7 @@ void write_step(StepContext& context) {
   auto computation = Computation{context, *strategy};
   auto const units = context.model.units.size();
   for (context.micro_step = 0; context.micro_step < accumulation(context.plan); ++context.micro_step) {
+    strategy->begin_micro_step();
     for (std::size_t unit = 0; unit < units; ++unit) computation.forward(unit);
     for (auto unit = units; unit-- > 0;) computation.backward(unit);
   }
@@ -71,6 +80,9 @@ void write_step(StepContext& context) {
 }  // namespace
 
 std::optional<Infeasible> find_obstacle(ModelSpec const& model, Plan const& plan) {
+  if (auto const group = inner_group(plan); plan.ranks % group != 0)
+    return Infeasible{fmt::format("{} ranks do not divide into groups of {}", plan.ranks, group),
+                      fmt::format("use groups of {}", std::gcd(plan.ranks, group))};
   auto const samples = plan.micro_batch * plan.ranks;
   if (plan.global_batch % samples != 0)
     return Infeasible{fmt::format("a global batch of {} does not divide into micro-batches of {} on {} ranks",
@@ -93,7 +105,8 @@ std::variant<StepProgram, Infeasible> compile(ModelSpec const& model, Plan const
                                     .flash_attention = plan.flash_attention,
                                     .loss_scale = loss_scale(model, plan)});
   auto const parameters = Parameters{work};
-  auto builder = ProgramBuilder{Mesh{{{Axis::kData, plan.ranks}}}};
+  auto const groups = RankGroups{plan.ranks, inner_group(plan)};
+  auto builder = ProgramBuilder{groups.mesh()};
   auto& role = builder.role("data-parallel rank");
   auto context = StepContext{.plan = plan,
                              .model = work,
@@ -101,8 +114,7 @@ std::variant<StepProgram, Infeasible> compile(ModelSpec const& model, Plan const
                              .program = builder,
                              .role = role,
                              .compute = role.stream("compute"),
-                             .communication = role.stream("communication"),
-                             .ranks = builder.communicator("data", {Axis::kData})};
+                             .groups = groups};
   role.reserve(estimate_operations(work, plan));
   write_step(context);
   auto const micro_batches = accumulation(plan) * plan.ranks;

@@ -25,12 +25,13 @@ class Computation {
   void backward(std::size_t unit);
 
  private:
-  enum Pass : std::size_t { kForward, kBackward, kRecompute, kPasses };
+  static constexpr std::size_t kPasses = 3;
 
   /// What is the same for every unit of one kind.
   struct Kind {
     std::vector<NameId> slots;
-    std::vector<NameId> kernels[2];       // forward, backward
+    std::vector<NameId> forward;  // of kernels
+    std::vector<NameId> backward;
     std::vector<std::size_t> recomputed;  // forward kernels, by index
     std::vector<bool> is_used[kPasses];   // by slot
     std::vector<bool> is_written_again;   // by slot: recomputation makes it
@@ -44,7 +45,9 @@ class Computation {
   [[nodiscard]] program::Region place(std::size_t unit, std::size_t slot, Pass pass);
   [[nodiscard]] program::Region new_buffer(std::size_t unit, std::size_t slot);
   [[nodiscard]] program::Region data(std::size_t unit, std::size_t slot);
-  OpId emit(std::size_t unit, Kernel const& kernel, NameId name);
+  OpId emit(std::size_t unit, Kernel const& kernel, NameId name, Pass pass);
+  void enter_module(std::size_t unit, Kernel const& kernel, Pass pass);
+  void leave_module();
 
   StepContext& context_;
   DataParallel& strategy_;
@@ -54,6 +57,8 @@ class Computation {
   std::vector<program::Region> outputs_;               // by unit
   program::Region gradient_;                           // of the output of the unit whose backward comes next
   NameId data_scope_;
+  ModuleId module_;                        // whose kernels are being written; none between modules
+  Pass pass_ = Pass::kForward;             // in which
   std::vector<program::Access> accesses_;  // scratch
 };
 

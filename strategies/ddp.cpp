@@ -13,6 +13,7 @@ class Ddp : public DataParallel {
  public:
   explicit Ddp(StepContext& context)
       : DataParallel{context},
+        lane_{communication_lane(context)},
         layout_{bucketed_layout(context, 1)},
         parameters_{whole_parameters(context, layout_)},
         gradients_{whole_gradients(context, layout_)},
@@ -26,19 +27,20 @@ class Ddp : public DataParallel {
   void gradient_is_ready(ParameterId id, OpId by) override {
     if (!context_.is_last_micro_step()) return;
     if (auto const* bucket = owed_.complete(id))
-      all_reduce(context_, reduce_name_, layout_.place(gradients_, *bucket), by);
+      all_reduce(context_, lane_, reduce_name_, layout_.place(gradients_, *bucket), by);
   }
 
   void update() override {
-    context_.role.wait(context_.compute, context_.role.last_on(context_.communication));
+    context_.role.wait(context_.compute, context_.role.last_on(lane_.stream));
     optimizer_.update(0, context_.role.whole(parameters_), context_.role.whole(gradients_));
   }
 
  private:
+  Lane lane_;
   FlatLayout layout_;
   BufferId parameters_;
   BufferId gradients_;
-  AdamW optimizer_;
+  OptimizerStates optimizer_;
   NameId reduce_name_;
   OwedGradients owed_;
 };

@@ -12,6 +12,7 @@ class Naive : public DataParallel {
  public:
   explicit Naive(StepContext& context)
       : DataParallel{context},
+        lane_{communication_lane(context)},
         layout_{context.parameters, one_by_one(context.parameters), 1},
         parameters_{whole_parameters(context, layout_)},
         gradients_{whole_gradients(context, layout_)},
@@ -24,15 +25,16 @@ class Naive : public DataParallel {
     auto const backward_end = context_.role.last_on(context_.compute);
     auto const name = context_.program.name("gradient.all_reduce");
     for (auto const id : context_.parameters.ready_order())
-      context_.role.wait(context_.compute, all_reduce(context_, name, gradient(id), backward_end));
+      context_.role.wait(context_.compute, all_reduce(context_, lane_, name, gradient(id), backward_end));
     optimizer_.update(0, context_.role.whole(parameters_), context_.role.whole(gradients_));
   }
 
  private:
+  Lane lane_;
   FlatLayout layout_;
   BufferId parameters_;
   BufferId gradients_;
-  AdamW optimizer_;
+  OptimizerStates optimizer_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "strategies/parameters.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace twinstep::strategies {
 namespace {
@@ -22,6 +23,11 @@ std::vector<std::vector<std::int32_t>> completed_by_kernel(UnitWork const& unit)
   return completed;
 }
 
+/// "self_attn.q_proj" of "self_attn.q_proj.weight".
+std::string_view module_name(Tensor const& tensor) {
+  return std::string_view{tensor.name}.substr(0, tensor.name.rfind('.'));
+}
+
 }  // namespace
 
 Parameters::Parameters(ModelWork const& model)
@@ -32,7 +38,12 @@ Parameters::Parameters(ModelWork const& model)
   for (std::size_t unit = 0; unit < model.units.size(); ++unit) {
     first_of_unit_.push_back(elements_.size());
     auto const& work = model.work(model.units[unit]);
-    for (auto const& tensor : work.parameters) {
+    for (std::size_t i = 0; i < work.parameters.size(); ++i) {
+      auto const& tensor = work.parameters[i];
+      auto const begins_module = i == 0 || module_name(tensor) != module_name(work.parameters[i - 1]);
+      if (begins_module) modules_.emplace_back();
+      modules_.back().emplace_back(elements_.size());
+      module_of_.emplace_back(modules_.size() - 1);
       elements_.push_back(tensor.elements());
       unit_of_.push_back(unit);
     }

@@ -9,6 +9,7 @@
 namespace twinstep::strategies {
 
 using ParameterId = Id<struct ParameterTag>;  ///< a parameter tensor of the whole model, in registration order
+using ModuleId = Id<struct ModuleTag>;        ///< a leaf module that holds parameters: a linear layer, a norm
 
 /// All parameter tensors of a model, unit by unit.
 class Parameters {
@@ -28,6 +29,14 @@ class Parameters {
   /// Whether another unit uses a parameter of `unit` too.
   [[nodiscard]] bool is_shared(std::size_t unit) const { return is_shared_[unit]; }
 
+  /// Leaf modules: tensors of a unit whose names differ in their last part only ("self_attn.q_proj.weight", ".bias").
+  [[nodiscard]] std::size_t module_count() const { return modules_.size(); }
+  [[nodiscard]] ModuleId module_of(ParameterId id) const { return module_of_[id.index()]; }
+  /// Their parameters, in registration order.
+  [[nodiscard]] std::vector<ParameterId> const& parameters_of(ModuleId module) const {
+    return modules_[module.index()];
+  }
+
   /// Parameters in the order in which backward completes their gradients.
   [[nodiscard]] std::vector<ParameterId> const& ready_order() const { return ready_order_; }
   /// The parameters whose gradient is complete after backward kernel `kernel` of `unit`.
@@ -42,6 +51,8 @@ class Parameters {
   std::vector<std::size_t> first_of_unit_;
   std::vector<std::size_t> unit_of_kind_;  // the first of each kind
   std::vector<bool> is_shared_;
+  std::vector<ModuleId> module_of_;
+  std::vector<std::vector<ParameterId>> modules_;
   std::vector<ParameterId> ready_order_;
   std::vector<std::vector<std::vector<std::int32_t>>> completed_by_;  // by kind, then kernel: tensors
 };

@@ -13,8 +13,9 @@ class Zero1 : public DataParallel {
  public:
   explicit Zero1(StepContext& context)
       : DataParallel{context},
+        lane_{communication_lane(context)},
         layout_{bucketed_layout(context, context.plan.ranks)},
-        own_shard_{context, layout_},
+        own_shard_{context, layout_, context.groups.all_axes()},
         parameters_{whole_parameters(context, layout_)},
         gradients_{whole_gradients(context, layout_)},
         optimizer_{context, layout_.total() / context.plan.ranks},
@@ -28,25 +29,26 @@ class Zero1 : public DataParallel {
   void gradient_is_ready(ParameterId id, OpId by) override {
     if (!context_.is_last_micro_step()) return;
     if (auto const* bucket = owed_.complete(id))
-      reduce_scatter(context_, reduce_name_, layout_.place(gradients_, *bucket), own_shard_.in(gradients_, *bucket),
-                     by);
+      reduce_scatter(context_, lane_, reduce_name_, layout_.place(gradients_, *bucket),
+                     own_shard_.in(gradients_, *bucket), by);
   }
 
   void update() override {
-    context_.role.wait(context_.compute, context_.role.last_on(context_.communication));
+    context_.role.wait(context_.compute, context_.role.last_on(lane_.stream));
     for (auto const& bucket : layout_.groups()) {
       auto const own = own_shard_.in(parameters_, bucket);
       auto const updated = optimizer_.update(layout_.shard_begin(bucket), own, own_shard_.in(gradients_, bucket));
-      all_gather(context_, gather_name_, own, layout_.place(parameters_, bucket), updated);
+      all_gather(context_, lane_, gather_name_, own, layout_.place(parameters_, bucket), updated);
     }
   }
 
  private:
+  Lane lane_;
   FlatLayout layout_;
   OwnShard own_shard_;
   BufferId parameters_;
   BufferId gradients_;
-  AdamW optimizer_;
+  OptimizerStates optimizer_;
   NameId reduce_name_;
   NameId gather_name_;
   OwedGradients owed_;

@@ -13,10 +13,11 @@ class Zero2 : public DataParallel {
  public:
   explicit Zero2(StepContext& context)
       : DataParallel{context},
+        lane_{communication_lane(context)},
         layout_{bucketed_layout(context, context.plan.ranks)},
-        own_shard_{context, layout_},
+        own_shard_{context, layout_, context.groups.all_axes()},
         parameters_{whole_parameters(context, layout_)},
-        gradients_{context, layout_},
+        gradients_{context, layout_, lane_},
         optimizer_{context, layout_.total() / context.plan.ranks},
         gather_name_{context.program.name("bucket.all_gather")},
         owed_{layout_},
@@ -36,20 +37,21 @@ class Zero2 : public DataParallel {
   }
 
   void update() override {
-    context_.role.wait(context_.compute, context_.role.last_on(context_.communication));
+    context_.role.wait(context_.compute, context_.role.last_on(lane_.stream));
     for (auto const& group : layout_.groups()) {
       auto const own = own_shard_.in(parameters_, group);
       auto const updated = optimizer_.update(layout_.shard_begin(group), own, gradients_.shard_of(group));
-      all_gather(context_, gather_name_, own, layout_.place(parameters_, group), updated);
+      all_gather(context_, lane_, gather_name_, own, layout_.place(parameters_, group), updated);
     }
   }
 
  private:
+  Lane lane_;
   FlatLayout layout_;
   OwnShard own_shard_;
   BufferId parameters_;
   ShardedGradients gradients_;
-  AdamW optimizer_;
+  OptimizerStates optimizer_;
   NameId gather_name_;
   OwedGradients owed_;
   std::vector<BufferId> buckets_;  // by group: those that backward is filling

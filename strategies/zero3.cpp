@@ -17,10 +17,11 @@ class Zero3 : public DataParallel {
  public:
   explicit Zero3(StepContext& context)
       : DataParallel{context},
+        lane_{communication_lane(context)},
         layout_{context.parameters, by_unit(context.parameters), context.plan.ranks},
         parameters_{persistent_buffer(context, "parameter_shard", layout_.total() / context.plan.ranks,
                                       context.plan.precision, MemoryCategory::kParameters)},
-        gradients_{context, layout_},
+        gradients_{context, layout_, lane_},
         optimizer_{context, layout_.total() / context.plan.ranks},
         gathered_name_{context.program.name("gathered_parameters")},
         gather_name_{context.program.name("unit.all_gather")},
@@ -54,7 +55,7 @@ class Zero3 : public DataParallel {
   }
 
   void update() override {
-    context_.role.wait(context_.compute, context_.role.last_on(context_.communication));
+    context_.role.wait(context_.compute, context_.role.last_on(lane_.stream));
     optimizer_.update(0, context_.role.whole(parameters_), gradients_.shard());
   }
 
@@ -88,7 +89,7 @@ class Zero3 : public DataParallel {
                                               .category = MemoryCategory::kGatheredParameters});
     auto const own = layout_.place_shard(parameters_, group);
     gathered_[unit].buffer = buffer;
-    gathered_[unit].gathered = all_gather(context_, gather_name_, own, context_.role.whole(buffer), {});
+    gathered_[unit].gathered = all_gather(context_, lane_, gather_name_, own, context_.role.whole(buffer));
   }
 
   /// Parameters that another unit shares stay until their own backward; others go as soon as the unit is done.
@@ -105,10 +106,11 @@ class Zero3 : public DataParallel {
     oldest = {};
   }
 
+  Lane lane_;
   FlatLayout layout_;
   BufferId parameters_;
   ShardedGradients gradients_;
-  AdamW optimizer_;
+  OptimizerStates optimizer_;
   NameId gathered_name_;
   NameId gather_name_;
   NameId limit_name_;

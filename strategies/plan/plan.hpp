@@ -8,21 +8,46 @@
 #include "sim/base/data_type.hpp"
 #include "sim/base/enum_names.hpp"
 #include "sim/base/units.hpp"
+#include "strategies/plan/framework_options.hpp"
 
 namespace twinstep::strategies {
 
-/// How data-parallel ranks share the states of training.
+/// How data-parallel ranks share the states of training, and whose code does it.
 enum class StrategyName : std::uint8_t {
-  kNaive,  ///< replicas; one all-reduce for each gradient tensor after the backward pass
-  kDdp,    ///< replicas; buckets of gradients are reduced while the backward pass goes on
-  kZero1,  ///< optimizer state sharded
-  kZero2,  ///< and gradients
-  kZero3   ///< and parameters
+  kNaive,       ///< replicas; one all-reduce for each gradient tensor after the backward pass
+  kDdp,         ///< PyTorch's: replicas; buckets of gradients are reduced while the backward pass goes on
+  kZero1,       ///< as the paper has it: optimizer state sharded
+  kZero2,       ///< and gradients
+  kZero3,       ///< and parameters
+  kFsdp1,       ///< PyTorch's FullyShardedDataParallel
+  kFsdp2,       ///< PyTorch's fully_shard
+  kDeepSpeed1,  ///< DeepSpeed's stages, as the code does them
+  kDeepSpeed2,
+  kDeepSpeed3,
+  kMegatron  ///< Megatron-LM's distributed optimizer
 };
 
+/// What a block that is recomputed keeps from its forward beside its input; its backward makes the rest again.
 enum class Recompute : std::uint8_t {
-  kNone,
-  kFull  ///< every repeated layer keeps its input alone and runs its forward again before its backward
+  kNone,       ///< everything: nothing is recomputed
+  kFull,       ///< nothing
+  kSelective,  ///< all but the attention core (Korthikanti et al., arXiv 2205.05198, section 5)
+  kPerOp       ///< results of attention and of every second GEMM (torchtitan's selective policy for operations)
+};
+
+/// Which blocks are recomputed.
+struct RecomputeScope {
+  std::int64_t every = 1;             ///< each so many-th block
+  std::int64_t segment = 1;           ///< so many blocks are recomputed together, from the input of the first
+  std::optional<std::int64_t> first;  ///< only so many blocks, from the first
+  bool operator==(RecomputeScope const&) const = default;
+};
+
+enum class Optimizer : std::uint8_t {
+  kAdamWFused,
+  kAdamWForeach,  ///< PyTorch's default on GPUs: one pass over memory for each operation of the formula
+  kAdamW8Bit,     ///< moments in blocks of 8 bits
+  kSgdMomentum
 };
 
 /// How a model is trained, without a word about the machine.
@@ -33,14 +58,51 @@ struct Plan {
   std::int64_t micro_batch = 1;      ///< sequences (samples for an MLP) that a rank computes at a time
   std::int64_t global_batch = 1;     ///< of all ranks, for one optimizer step
   std::int64_t sequence_length = 1;  ///< tokens; 1 for an MLP
-  /// Of compute, parameters and gradients; below fp32 the optimizer keeps fp32 masters.
+  /// Of compute. Parameters and gradients have it too unless the next two say otherwise; below fp32 the optimizer then
+  /// keeps fp32 masters.
   DataType precision = DataType::kBf16;
   bool flash_attention = true;
   std::optional<Bytes> bucket;        ///< a bucket of gradients closes when it holds this much; see `bucket_limits`
   std::optional<Bytes> first_bucket;  ///< the first bucket of a step likewise
+  /// Ranks that states are sharded over, neighbours; the groups are replicas of each other. 0 for all.
+  std::int64_t shard_group = 0;
+  RecomputeScope recompute_scope;
+  /// In which parameters are held between steps; fp32 is what autocast and FSDP's mixed precision do. Each use casts.
+  std::optional<DataType> parameter_type;
+  std::optional<DataType> reduce_type;  ///< in which gradients cross the wire
+  Optimizer optimizer = Optimizer::kAdamWFused;
+  bool clips_gradients = false;  ///< by their norm over all ranks
+  DdpOptions ddp;
+  FsdpOptions fsdp;
+  DeepSpeedOptions deepspeed;
+  MegatronOptions megatron;
+  OffloadOptions offload;
 
   bool operator==(Plan const&) const = default;
 };
+
+/// Type in which parameters are held between steps.
+[[nodiscard]] constexpr DataType held_type(Plan const& plan) {
+  return plan.parameter_type.value_or(plan.precision);
+}
+
+/// Ranks that share one copy of the states, and how many such copies there are.
+[[nodiscard]] constexpr std::int64_t shard_ranks(Plan const& plan) {
+  return plan.shard_group > 0 ? plan.shard_group : plan.ranks;
+}
+[[nodiscard]] constexpr std::int64_t replicas(Plan const& plan) {
+  return plan.ranks / shard_ranks(plan);
+}
+
+/// Ranks of the inner groups that the plan cuts all ranks into: those that share states, or that a second shard of the
+/// parameters is cut over (FSDP2's resharding, ZeRO++'s hpZ).
+[[nodiscard]] constexpr std::int64_t inner_group(Plan const& plan) {
+  if (plan.strategy == StrategyName::kFsdp2 && plan.fsdp.reshard_after_forward > 1)
+    return plan.fsdp.reshard_after_forward;
+  if (plan.strategy == StrategyName::kDeepSpeed3 && plan.deepspeed.zero_hpz_partition_size > 1)
+    return plan.deepspeed.zero_hpz_partition_size;
+  return shard_ranks(plan);
+}
 
 /// A plan that arithmetic rules out: an answer, not an error.
 struct Infeasible {
@@ -75,7 +137,7 @@ struct BucketLimits {
 
 /// Whether the optimizer keeps a copy of the parameters of its own.
 [[nodiscard]] constexpr bool has_master_copy(Plan const& plan) {
-  return master_type(plan) != plan.precision;
+  return size_of(held_type(plan)) < size_of(master_type(plan));
 }
 
 }  // namespace twinstep::strategies
@@ -83,10 +145,16 @@ struct BucketLimits {
 namespace twinstep {
 template <>
 struct EnumNames<strategies::StrategyName> {
-  static constexpr std::array<std::string_view, 5> values{"naive", "ddp", "zero-1", "zero-2", "zero-3"};
+  static constexpr std::array<std::string_view, 11> values{"naive",       "ddp",         "zero-1",  "zero-2",
+                                                           "zero-3",      "fsdp1",       "fsdp2",   "deepspeed-1",
+                                                           "deepspeed-2", "deepspeed-3", "megatron"};
 };
 template <>
 struct EnumNames<strategies::Recompute> {
-  static constexpr std::array<std::string_view, 2> values{"none", "full"};
+  static constexpr std::array<std::string_view, 4> values{"none", "full", "selective", "per-op"};
+};
+template <>
+struct EnumNames<strategies::Optimizer> {
+  static constexpr std::array<std::string_view, 4> values{"adamw-fused", "adamw-foreach", "adamw-8bit", "sgd-momentum"};
 };
 }  // namespace twinstep

@@ -23,17 +23,27 @@ double noise(std::uint64_t seed, std::uint64_t index) {
   return static_cast<double>(x >> 11) * 0x1p-52 - 1;
 }
 
-/// Where a strategy keeps each parameter, told the way the strategies lay them out.
-FlatLayout layout_of(Parameters const& parameters, Plan const& plan) {
+/// Where a strategy keeps its parameters between steps: in a flat buffer of this layout and name, each rank its shard
+/// of every group if there are several.
+struct Home {
+  FlatLayout layout;
+  std::string_view buffer = "parameters";
+};
+
+/// Told the way the strategies lay them out.
+Home home_of(Parameters const& parameters, Plan const& plan) {
+  auto const buckets = [&](std::int64_t shards) {
+    return FlatLayout{parameters, bucketed(parameters, plan.precision, bucket_limits(plan)), shards};
+  };
   switch (plan.strategy) {
-    case StrategyName::kNaive: return {parameters, one_by_one(parameters), 1};
-    case StrategyName::kDdp: return {parameters, bucketed(parameters, plan.precision, bucket_limits(plan)), 1};
+    case StrategyName::kNaive: return {{parameters, one_by_one(parameters), 1}};
+    case StrategyName::kDdp: return {buckets(1)};
     case StrategyName::kZero1:
-    case StrategyName::kZero2:
-      return {parameters, bucketed(parameters, plan.precision, bucket_limits(plan)), plan.ranks};
-    case StrategyName::kZero3: return {parameters, by_unit(parameters), plan.ranks};
+    case StrategyName::kZero2: return {buckets(plan.ranks)};
+    case StrategyName::kZero3: return {{parameters, by_unit(parameters), plan.ranks}, "parameter_shard"};
+    default: FAIL("say where " << name_of(plan.strategy) << " keeps its parameters");
   }
-  return {parameters, {}, 1};
+  return {{parameters, {}, 1}};
 }
 
 class Training {
@@ -42,7 +52,7 @@ class Training {
       : plan_{plan},
         work_{work_of(odd_mlp(), {.micro_batch = plan.micro_batch})},
         parameters_{work_},
-        layout_{layout_of(parameters_, plan)} {}
+        home_{home_of(parameters_, plan)} {}
 
   std::vector<double> run(MakeTrainingJob const& make) {
     auto const step = compiled(odd_mlp(), plan_);
@@ -53,19 +63,24 @@ class Training {
   }
 
  private:
-  [[nodiscard]] bool is_sharded() const { return plan_.strategy == StrategyName::kZero3; }
+  [[nodiscard]] bool is_sharded() const { return home_.buffer == "parameter_shard"; }
 
-  /// Element `offset` of the flat buffer: which rank holds it, and where.
+  /// Where among the ranks that share one copy of the parameters `rank` is: 0 if each holds them all.
+  [[nodiscard]] std::size_t place_in_group(RankId rank) const {
+    return is_sharded() ? rank.index() % static_cast<std::size_t>(home_.layout.shards()) : 0;
+  }
+
+  /// Element `offset` of the flat buffer: which rank of a shard group holds it, and where.
   [[nodiscard]] std::pair<std::size_t, std::size_t> place(Group const& group, std::int64_t offset) const {
     if (!is_sharded()) return {0, static_cast<std::size_t>(offset)};
-    auto const shard = layout_.shard(group);
+    auto const shard = home_.layout.shard(group);
     auto const in_group = offset - group.begin;
     return {static_cast<std::size_t>(in_group / shard),
-            static_cast<std::size_t>(layout_.shard_begin(group) + in_group % shard)};
+            static_cast<std::size_t>(home_.layout.shard_begin(group) + in_group % shard)};
   }
 
   void initialise(RankId rank, std::string_view name, std::string_view scope, std::span<double> values) const {
-    if (name == "parameters" || name == "parameter_shard") return initialise_parameters(rank, values);
+    if (name == home_.buffer) return initialise_parameters(rank, values);
     if (scope.starts_with("micro_batch.")) {
       // Sample i of the global batch is the same numbers wherever it is computed.
       auto const micro_step = std::stoull(std::string{scope.substr(12)});
@@ -83,10 +98,11 @@ class Training {
     std::fill(values.begin(), values.end(), 0.0);
     for (std::size_t p = 0; p < parameters_.count(); ++p) {
       auto const id = ParameterId{p};
-      auto const& group = layout_.groups()[layout_.group_of(id)];
+      auto const& group = home_.layout.groups()[home_.layout.group_of(id)];
       for (std::int64_t i = 0; i < parameters_.elements(id); ++i) {
-        auto const [owner, index] = place(group, layout_.offset(id) + i);
-        if (!is_sharded() || owner == rank.index()) values[index] = noise(1000 + p, static_cast<std::uint64_t>(i)) / 2;
+        auto const [owner, index] = place(group, home_.layout.offset(id) + i);
+        if (!is_sharded() || owner == place_in_group(rank))
+          values[index] = noise(1000 + p, static_cast<std::uint64_t>(i)) / 2;
       }
     }
   }
@@ -94,14 +110,15 @@ class Training {
   [[nodiscard]] std::vector<double> read_parameters(TrainingJob const& job) const {
     auto flat = std::vector<std::vector<double>>{};
     for (std::size_t rank = 0; rank < static_cast<std::size_t>(plan_.ranks); ++rank)
-      flat.push_back(job.read(RankId{rank}, is_sharded() ? "parameter_shard" : "parameters", ""));
-    if (!is_sharded())
-      for (auto const& replica : flat) CHECK(replica == flat.front());  // replicas stay identical, bit for bit
+      flat.push_back(job.read(RankId{rank}, home_.buffer, ""));
+    for (std::size_t rank = 0; rank < flat.size(); ++rank)  // replicas stay identical, bit for bit
+      CHECK(flat[rank] == flat[place_in_group(RankId{rank})]);
     auto values = std::vector<double>{};
     for (std::size_t p = 0; p < parameters_.count(); ++p) {
       auto const id = ParameterId{p};
       for (std::int64_t i = 0; i < parameters_.elements(id); ++i) {
-        auto const [owner, index] = place(layout_.groups()[layout_.group_of(id)], layout_.offset(id) + i);
+        auto const [owner, index] =
+            place(home_.layout.groups()[home_.layout.group_of(id)], home_.layout.offset(id) + i);
         values.push_back(flat[owner][index]);
       }
     }
@@ -111,7 +128,7 @@ class Training {
   Plan plan_;
   ModelWork work_;
   Parameters parameters_;
-  FlatLayout layout_;
+  Home home_;
 };
 
 }  // namespace
