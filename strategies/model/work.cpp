@@ -22,12 +22,6 @@ Flops sum_of(std::vector<Kernel> const& kernels) {
   return sum;
 }
 
-bool is_read_in_backward(UnitWork const& unit, std::size_t slot) {
-  auto const touches = [&](SlotAccess access) { return static_cast<std::size_t>(access.slot) == slot; };
-  return std::ranges::any_of(unit.backward,
-                             [&](Kernel const& kernel) { return std::ranges::any_of(kernel.accesses, touches); });
-}
-
 }  // namespace
 
 ModelWork work_of(ModelSpec const& model, Shape const& shape) {
@@ -50,16 +44,21 @@ UnitFlops flops_of(UnitWork const& unit) {
   return out;
 }
 
-// Walk forward's kernels from the last to the first. A kernel runs if it writes something needed: a saved tensor, or
-// what a kernel that runs reads.
 std::vector<std::size_t> kernels_to_recompute(UnitWork const& unit) {
+  return kernels_to_recompute(unit, std::vector<bool>(unit.slots.size()));
+}
+
+// Walk forward's kernels from the last to the first. A kernel runs if it writes something needed and not kept: a saved
+// tensor, or what a kernel that runs reads.
+std::vector<std::size_t> kernels_to_recompute(UnitWork const& unit, std::vector<bool> const& kept) {
   auto is_needed = std::vector<bool>(unit.slots.size());
   for (std::size_t i = 0; i < unit.slots.size(); ++i) is_needed[i] = unit.slots[i].kind == SlotKind::kSaved;
   auto out = std::vector<std::size_t>{};
   for (auto i = unit.forward.size(); i-- > 0;) {
     auto const& accesses = unit.forward[i].accesses;
     auto const makes_needed = [&](SlotAccess access) {
-      return access.mode != program::AccessMode::kRead && is_needed[static_cast<std::size_t>(access.slot)];
+      auto const slot = static_cast<std::size_t>(access.slot);
+      return access.mode != program::AccessMode::kRead && is_needed[slot] && !kept[slot];
     };
     if (!std::ranges::any_of(accesses, makes_needed)) continue;
     for (auto const& access : accesses) is_needed[static_cast<std::size_t>(access.slot)] = true;
@@ -67,23 +66,6 @@ std::vector<std::size_t> kernels_to_recompute(UnitWork const& unit) {
   }
   std::ranges::reverse(out);
   return out;
-}
-
-std::vector<SavedTensor> saved_tensors(UnitWork const& unit) {
-  auto out = std::vector<SavedTensor>{};
-  for (std::size_t i = 0; i < unit.slots.size(); ++i) {
-    auto const& slot = unit.slots[i];
-    auto const is_kept =
-        slot.kind == SlotKind::kSaved || (slot.kind == SlotKind::kInput && is_read_in_backward(unit, i));
-    if (is_kept) out.push_back({slot.name, size_of(slot.type) * slot.elements});
-  }
-  return out;
-}
-
-Bytes saved_bytes(UnitWork const& unit) {
-  auto sum = Bytes{};
-  for (auto const& tensor : saved_tensors(unit)) sum += tensor.bytes;
-  return sum;
 }
 
 }  // namespace twinstep::strategies

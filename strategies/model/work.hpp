@@ -124,6 +124,8 @@ struct UnitFlops {
 /// backward needs them. What only leads to the unit's output is left out: non-reentrant checkpointing stops as soon
 /// as it has what backward reads (torch.utils.checkpoint, `early_stop`).
 [[nodiscard]] std::vector<std::size_t> kernels_to_recompute(UnitWork const& unit);
+/// The same where the slots `kept` stay from forward (strategies/model/kept.hpp): what only leads to them is left out.
+[[nodiscard]] std::vector<std::size_t> kernels_to_recompute(UnitWork const& unit, std::vector<bool> const& kept);
 
 /// One tensor that a unit keeps from its forward to its backward.
 struct SavedTensor {

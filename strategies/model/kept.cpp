@@ -1,0 +1,119 @@
+#include "strategies/model/kept.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "sim/base/check.hpp"
+
+namespace twinstep::strategies {
+namespace {
+
+/// What a forward kernel does, as policies tell kernels apart.
+enum class Maker : std::uint8_t {
+  kLinear,   ///< a product with a parameter
+  kProduct,  ///< of two activations: the scores of unfused attention, and its result
+  kAttention,
+  kOther
+};
+
+Maker maker(UnitWork const& unit, Kernel const& kernel) {
+  if (std::holds_alternative<program::Attention>(kernel.work)) return Maker::kAttention;
+  if (!std::holds_alternative<program::Gemm>(kernel.work)) return Maker::kOther;
+  auto const is_parameter = [&](SlotAccess access) {
+    return unit.slots[static_cast<std::size_t>(access.slot)].kind == SlotKind::kParameter;
+  };
+  return std::ranges::any_of(kernel.accesses, is_parameter) ? Maker::kLinear : Maker::kProduct;
+}
+
+std::vector<bool> saved_slots(UnitWork const& unit) {
+  auto out = std::vector<bool>{};
+  for (auto const& slot : unit.slots) out.push_back(slot.kind == SlotKind::kSaved);
+  return out;
+}
+
+void mark_written(Kernel const& kernel, bool value, std::vector<bool>& slots) {
+  for (auto const& access : kernel.accesses)
+    if (access.mode != program::AccessMode::kRead) slots[static_cast<std::size_t>(access.slot)] = value;
+}
+
+/// The attention core is one fused kernel, or all kernels from the first product of two activations to the last. Its
+/// result is the first tensor that the last of them writes.
+void drop_attention_core(UnitWork const& unit, std::vector<bool>& kept) {
+  auto last = std::optional<std::size_t>{};
+  auto first = std::optional<std::size_t>{};
+  for (std::size_t i = 0; i < unit.forward.size(); ++i) {
+    auto const made_by = maker(unit, unit.forward[i]);
+    if (made_by != Maker::kProduct && made_by != Maker::kAttention) continue;
+    if (!first) first = i;
+    last = i;
+  }
+  if (!first) return;
+  for (auto i = *first; i <= *last; ++i) mark_written(unit.forward[i], false, kept);
+  auto const& accesses = unit.forward[*last].accesses;
+  auto const result = std::ranges::find(accesses, program::AccessMode::kWrite, &SlotAccess::mode);
+  TWINSTEP_CHECK(result != accesses.end(), "attention writes its result");
+  kept[static_cast<std::size_t>(result->slot)] = true;
+}
+
+std::vector<bool> results_of_costly_operations(UnitWork const& unit) {
+  auto kept = std::vector<bool>(unit.slots.size());
+  auto linears = 0;
+  for (auto const& kernel : unit.forward) {
+    auto const made_by = maker(unit, kernel);
+    auto const is_odd_linear = made_by == Maker::kLinear && ++linears % 2 == 1;
+    if (is_odd_linear || made_by == Maker::kAttention) mark_written(kernel, true, kept);
+  }
+  return kept;
+}
+
+bool reads_slot(Kernel const& kernel, std::size_t slot) {
+  return std::ranges::any_of(kernel.accesses,
+                             [&](SlotAccess access) { return static_cast<std::size_t>(access.slot) == slot; });
+}
+
+}  // namespace
+
+std::vector<bool> kept_slots(UnitWork const& unit, KeepPolicy policy) {
+  switch (policy) {
+    case KeepPolicy::kEverything: return saved_slots(unit);
+    case KeepPolicy::kNothing: return std::vector<bool>(unit.slots.size());
+    case KeepPolicy::kAllButAttentionCore: {
+      auto kept = saved_slots(unit);
+      drop_attention_core(unit, kept);
+      return kept;
+    }
+    case KeepPolicy::kPerOp: return results_of_costly_operations(unit);
+  }
+  TWINSTEP_UNREACHABLE("a policy says what it keeps");
+}
+
+std::vector<SavedTensor> saved_tensors(UnitWork const& unit, std::vector<bool> const& kept) {
+  auto const recomputed = kernels_to_recompute(unit, kept);
+  auto const is_read_later = [&](std::size_t slot) {
+    return std::ranges::any_of(unit.backward, [&](Kernel const& kernel) { return reads_slot(kernel, slot); }) ||
+           std::ranges::any_of(recomputed, [&](std::size_t kernel) { return reads_slot(unit.forward[kernel], slot); });
+  };
+  auto out = std::vector<SavedTensor>{};
+  for (std::size_t i = 0; i < unit.slots.size(); ++i) {
+    auto const& slot = unit.slots[i];
+    if (kept[i] || (slot.kind == SlotKind::kInput && is_read_later(i)))
+      out.push_back({slot.name, size_of(slot.type) * slot.elements});
+  }
+  return out;
+}
+
+std::vector<SavedTensor> saved_tensors(UnitWork const& unit) {
+  return saved_tensors(unit, saved_slots(unit));
+}
+
+Bytes saved_bytes(UnitWork const& unit) {
+  return saved_bytes(unit, saved_slots(unit));
+}
+
+Bytes saved_bytes(UnitWork const& unit, std::vector<bool> const& kept) {
+  auto sum = Bytes{};
+  for (auto const& tensor : saved_tensors(unit, kept)) sum += tensor.bytes;
+  return sum;
+}
+
+}  // namespace twinstep::strategies
