@@ -116,6 +116,13 @@ struct Stack {
   bool operator==(Stack const&) const = default;
 };
 
+/// How the job sets up PyTorch's caching allocator (PYTORCH_CUDA_ALLOC_CONF). The default is PyTorch's.
+struct Allocator {
+  bool expandable_segments = false;  ///< one growing segment for each pool and stream
+  std::optional<Bytes> max_split;    ///< blocks of this size and above are never cut; any may be if absent
+  bool operator==(Allocator const&) const = default;
+};
+
 enum class CpuVendor : std::uint8_t { kIntel, kAmd, kOther };
 
 struct Host {
@@ -197,6 +204,7 @@ struct Cluster {
   Fabric fabric;
   Library library;
   Stack stack;
+  Allocator allocator;
   std::vector<Fault> faults;
   /// Where nine of ten measured steps lie, as factors on their prediction; only a calibrated cluster has it.
   std::optional<ErrorBand> step_error;

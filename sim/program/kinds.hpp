@@ -69,7 +69,8 @@ enum class MemoryCategory : std::uint8_t {
   kInputs,
   kWorkspace,
   kCollectiveLibrary,
-  kContext
+  kContext,
+  kFragmentation  ///< what the caching allocator holds beyond what is allocated
 };
 
 enum class MemorySpace : std::uint8_t { kDevice, kHost, kNvme };
@@ -129,9 +130,9 @@ struct EnumNames<program::Function> {
 };
 template <>
 struct EnumNames<program::MemoryCategory> {
-  static constexpr std::array<std::string_view, 11> values{
-      "parameters", "gradients", "optimizer", "activations",        "logits", "gathered_parameters",
-      "buckets",    "inputs",    "workspace", "collective_library", "context"};
+  static constexpr std::array<std::string_view, 12> values{
+      "parameters", "gradients", "optimizer", "activations",        "logits",  "gathered_parameters",
+      "buckets",    "inputs",    "workspace", "collective_library", "context", "fragmentation"};
 };
 template <>
 struct EnumNames<program::MemorySpace> {

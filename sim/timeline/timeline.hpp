@@ -36,12 +36,21 @@ struct Manifest {
 
 using TrackId = Id<struct TrackTag>;
 
+/// What the caching allocator of a rank did, in a step like those before it.
+struct AllocatorUse {
+  std::int64_t segments = 0;  ///< that it holds when the step is over
+  std::int64_t retries = 0;   ///< requests for which it first gave everything that was free back to the device
+  bool operator==(AllocatorUse const&) const = default;
+};
+
 /// One row of streams: a rank, and how many ranks behave exactly like it.
 struct Track {
   std::string role;
   RankId rank;                       ///< the rank shown
   std::int64_t multiplicity = 1;     ///< ranks that it stands for, itself included
   std::vector<std::string> streams;  ///< names, by StreamId
+  /// Absent where no caching allocator was replayed; then no sample is of fragmentation.
+  std::optional<AllocatorUse> allocator = std::nullopt;
   bool operator==(Track const&) const = default;
 };
 
