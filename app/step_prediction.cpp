@@ -60,7 +60,7 @@ StepAnswer simulated(StepRecord const& record, StepReplay const& replay) {
                            .peak = *replay.cluster.node.gpu.peak(replay.plan.precision),
                            .gpu = replay.cluster.node.gpu.name,
                            .nodes = nodes,
-                           .is_recomputed = replay.plan.recompute == strategies::Recompute::kFull,
+                           .is_recomputed = replay.plan.recompute != strategies::Recompute::kNone,
                            .is_fitted = has_seen(replay.cluster.stack, record, nodes),
                            .is_assumed = !replay.assumed.empty(),
                            .notes = replay.near_to};

@@ -59,22 +59,40 @@ TEST_CASE("a stated head size decides the width of attention", "[steps]") {
 
 TEST_CASE("a record's words become a plan on its machine", "[steps]") {
   auto const full_shard = replay(foundry_record());
-  CHECK(full_shard.plan.strategy == StrategyName::kZero3);
+  CHECK(full_shard.plan.strategy == StrategyName::kFsdp1);
+  CHECK(full_shard.plan.parameter_type == DataType::kFp32);  // mixed precision casts for each use
+  CHECK(full_shard.plan.optimizer == strategies::Optimizer::kAdamWForeach);
   CHECK(full_shard.plan.recompute == strategies::Recompute::kFull);
   CHECK(full_shard.plan.precision == DataType::kBf16);
   CHECK(full_shard.plan.ranks == 128);
   CHECK(full_shard.cluster.nodes == 16);
   CHECK(full_shard.cluster.stack.name == "pytorch-eager");
-  CHECK(full_shard.near_to == std::vector<std::string>{"FSDP by zero-3"});
+  CHECK(full_shard.near_to.empty());
   CHECK(full_shard.assumed.empty());
 
-  CHECK(replay(foundry(R"("FULL_SHARD")", R"("SHARD_GRAD_OP")")).plan.strategy == StrategyName::kZero2);
+  using enum strategies::FsdpOptions::Sharding;
+  CHECK(replay(foundry(R"("FULL_SHARD")", R"("SHARD_GRAD_OP")")).plan.fsdp.sharding == kShardGradOp);
+  CHECK(replay(foundry(R"("FULL_SHARD")", R"("FSDP2")")).plan.strategy == StrategyName::kFsdp2);
+  auto const deepspeed = changed(foundry("Composer FSDP", "DeepSpeed"), R"("fsdp_mode": "FULL_SHARD", )", "");
+  CHECK(replay(deepspeed).plan.strategy == StrategyName::kDeepSpeed3);
+  CHECK(replay(deepspeed).cluster.stack.name == "deepspeed");
   auto const group =
       replay(foundry(R"("zero_stage": 3, "fsdp_mode": "FULL_SHARD")", R"("zero_stage": 1, "zero1_group": 8)"));
   CHECK(group.plan.strategy == StrategyName::kZero1);
-  CHECK_THAT(group.near_to.front(), Catch::Contains("for a group of 8"));
+  CHECK(group.plan.shard_group == 8);
   CHECK(replay(foundry(R"("torch_compile": false)", R"("torch_compile": true)")).cluster.stack.name ==
         "pytorch-compiled");
+}
+
+TEST_CASE("words of recomputation become a policy and its scope", "[steps]") {
+  auto const plan = [](std::string const& words) {
+    return replay(foundry("full (per block, non-reentrant)", words)).plan;
+  };
+  CHECK(plan("selective (per-op)").recompute == strategies::Recompute::kPerOp);
+  CHECK(plan("selective").recompute == strategies::Recompute::kSelective);
+  CHECK(plan("selective (every 2nd layer)").recompute == strategies::Recompute::kFull);
+  CHECK(plan("selective (every 2nd layer)").recompute_scope.every == 2);
+  CHECK(plan("none").recompute == strategies::Recompute::kNone);
 }
 
 TEST_CASE("a step program of ours runs on no framework", "[steps]") {

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "strategies/plan/plan.hpp"
+#include "validate/records/step_record.hpp"
+
+/// The words of a step record as a plan.
+namespace twinstep::app {
+
+/// Left by whatever finds that a record cannot be replayed.
+struct Impossible {
+  std::string reason;
+};
+
+/// What a record's software is known to do, where its words say no more than the software's name.
+struct Software {
+  std::string_view stack;  ///< the profile of its kernels' costs
+  /// Whose code shards and reduces; none where the record's own words decide.
+  enum class Framework { kAny, kDeepSpeed, kMegatron, kZeroGroups } framework = Framework::kAny;
+  strategies::Optimizer optimizer = strategies::Optimizer::kAdamWForeach;
+};
+[[nodiscard]] Software software_of(validate::StepRecord const& record);
+
+struct StepPlan {
+  strategies::Plan plan;
+  std::vector<std::string> near_to;  ///< what is replayed by something near
+  std::vector<std::string> assumed;  ///< what the record does not say and the replay takes
+};
+
+/// Throws Impossible.
+[[nodiscard]] StepPlan plan_of(validate::StepRecord const& record);
+
+}  // namespace twinstep::app
