@@ -1,44 +1,126 @@
 #include "strategies/optimizer.hpp"
 
+#include "sim/base/check.hpp"
+#include "strategies/communication.hpp"
+
 namespace twinstep::strategies {
 
 using namespace program;
 
-OptimizerStates::OptimizerStates(StepContext& context, std::int64_t elements, MemorySpace space)
-    : context_{context}, name_{context.program.name("adamw")} {
-  auto const type = master_type(context.plan);
-  auto const add = [&](std::string_view name) {
-    return context.role.buffer({.name = context.program.name(name),
-                                .elements = elements,
-                                .type = type,
-                                .category = MemoryCategory::kOptimizer,
-                                .space = space,
-                                .is_persistent = true});
-  };
-  if (has_master_copy(context.plan)) master_ = add("master");
-  first_moment_ = add("first_moment");
-  second_moment_ = add("second_moment");
+namespace {
+
+std::int32_t bytes(DataType type) {
+  return static_cast<std::int32_t>(size_of(type).count());
 }
 
-// Weights and both moments are read and written, the gradient is read, a model copy is written: 28 bytes for fp32, and
-// for fp32 masters with 16-bit gradients and copies.
-OpId OptimizerStates::update(StreamId stream, std::int64_t begin, Region parameters, Region gradient) {
-  auto const bytes = [&](Region const& region) { return size_of(context_.role.get(region.buffer).type).count(); };
+Function function_of(Optimizer optimizer) {
+  switch (optimizer) {
+    case Optimizer::kAdamWFused:
+    case Optimizer::kAdamWForeach: return Function::kAdamW;
+    case Optimizer::kAdamW8Bit: return Function::kAdamW8Bit;
+    case Optimizer::kSgdMomentum: return Function::kSgdMomentum;
+  }
+  TWINSTEP_UNREACHABLE("every optimizer has its kernel");
+}
+
+}  // namespace
+
+OptimizerStates::OptimizerStates(StepContext& context, std::int64_t elements, MemorySpace space)
+    : context_{context}, space_{space}, name_{context.program.name(name_of(function_of(context.plan.optimizer)))} {
+  if (has_master_copy(context.plan)) master_ = add("master", elements, master_type(context.plan));
+  add_states(elements);
+}
+
+void OptimizerStates::add_states(std::int64_t elements) {
+  constexpr std::int64_t kBlock = 256;
   auto const type = master_type(context_.plan);
+  if (context_.plan.optimizer == Optimizer::kSgdMomentum) {
+    states_ = {add("momentum", elements, type)};
+  } else if (context_.plan.optimizer == Optimizer::kAdamW8Bit) {
+    auto const blocks = (elements + kBlock - 1) / kBlock;
+    states_ = {add("first_moment", elements, DataType::kInt8), add("second_moment", elements, DataType::kInt8)};
+    scales_ = {add("first_moment_scales", blocks, type), add("second_moment_scales", blocks, type)};
+  } else {
+    states_ = {add("first_moment", elements, type), add("second_moment", elements, type)};
+  }
+}
+
+BufferId OptimizerStates::add(std::string_view name, std::int64_t elements, DataType type) {
+  return context_.role.buffer({.name = context_.program.name(name),
+                               .elements = elements,
+                               .type = type,
+                               .category = MemoryCategory::kOptimizer,
+                               .space = space_,
+                               .is_persistent = true});
+}
+
+bool OptimizerStates::is_foreach() const {
+  return context_.plan.optimizer == Optimizer::kAdamWForeach && space_ == MemorySpace::kDevice;
+}
+
+std::int32_t OptimizerStates::bytes_per_element(Region parameters, DataType gradient) const {
+  auto const master = bytes(master_type(context_.plan));
+  auto const copy = master_.exists() ? bytes(context_.role.get(parameters.buffer).type) : 0;
+  if (is_foreach()) {
+    // The passes that OptimizerStates lists but sqrt, which is a kernel of its own: 16 tensors of the master's type
+    // and twice the gradient; a copy is a pass more.
+    return 16 * master + 2 * bytes(gradient) + (master_.exists() ? master + copy : 0);
+  }
+  auto sum = 2 * master + bytes(gradient) + copy;
+  for (auto const state : states_) sum += 2 * bytes(context_.role.get(state).type);
+  return sum;
+}
+
+/// Gradients in the master's type, one behind the other.
+Region OptimizerStates::cast(StreamId stream, RankValue elements, std::span<Region const> gradients) {
+  auto const name = context_.program.name("gradient.cast");
+  auto const to = context_.role.buffer(
+      {.name = name, .elements = elements, .type = master_type(context_.plan), .category = MemoryCategory::kWorkspace});
+  auto begin = std::int64_t{0};
+  for (auto const& gradient : gradients) {
+    copy_kernel(context_, stream, name, gradient, {to, begin, gradient.elements});
+    begin += gradient.elements.base;
+  }
+  return context_.role.whole(to);
+}
+
+/// The temporary of the foreach passes: √v, then √(v / correction) + epsilon in place.
+void OptimizerStates::make_denominators(StreamId stream, Region second_moment) {
+  auto const name = context_.program.name("adamw.denominators");
+  auto const to = context_.role.buffer({.name = name,
+                                        .elements = second_moment.elements,
+                                        .type = master_type(context_.plan),
+                                        .category = MemoryCategory::kWorkspace});
+  copy_kernel(context_, stream, name, second_moment, context_.role.whole(to), 1,
+              multi_tensor_launches(second_moment.elements.base, 1));
+}
+
+OpId OptimizerStates::update(StreamId stream, std::int64_t begin, Region parameters,
+                             std::span<Region const> gradients) {
   auto const elements = parameters.elements;
-  auto const copy_bytes = master_.exists() ? bytes(parameters) : 0;
-  auto const work = Elementwise{
-      .function = Function::kAdamW,
-      .elements = elements,
-      .bytes_per_element = static_cast<std::int32_t>(6 * size_of(type).count() + bytes(gradient) + copy_bytes),
-      .type = type};
-  auto const state = [&](BufferId buffer) { return updates({buffer, begin, elements}); };
-  if (!master_.exists())
-    return context_.role.add(stream, name_, work,
-                             {updates(parameters), reads(gradient), state(first_moment_), state(second_moment_)});
-  return context_.role.add(
-      stream, name_, work,
-      {state(master_), reads(gradient), state(first_moment_), state(second_moment_), writes(parameters)});
+  auto const stretch = [&](BufferId buffer) { return Region{buffer, begin, elements}; };
+  auto const launches = multi_tensor_launches(elements.base, gradients.size());
+  auto type = context_.role.get(gradients.front().buffer).type;
+  auto cast_gradient = Region{};
+  if (is_foreach() && size_of(type) < size_of(master_type(context_.plan))) {
+    cast_gradient = cast(stream, elements, gradients);
+    gradients = std::span{&cast_gradient, 1};
+    type = master_type(context_.plan);
+  }
+  if (is_foreach()) make_denominators(stream, stretch(states_.back()));
+
+  auto accesses = std::vector{updates(master_.exists() ? stretch(master_) : parameters)};
+  for (auto const& gradient : gradients) accesses.push_back(reads(gradient));
+  for (auto const state : states_) accesses.push_back(updates(stretch(state)));
+  for (auto const scales : scales_) accesses.push_back(updates(context_.role.whole(scales)));
+  if (master_.exists()) accesses.push_back(writes(parameters));
+  constexpr std::uint32_t kOtherPasses = 7;
+  return context_.role.add(stream, name_,
+                           Elementwise{.function = function_of(context_.plan.optimizer),
+                                       .elements = elements,
+                                       .bytes_per_element = bytes_per_element(parameters, type),
+                                       .type = master_type(context_.plan)},
+                           accesses, is_foreach() ? kOtherPasses * launches : launches);
 }
 
 }  // namespace twinstep::strategies

@@ -38,9 +38,10 @@ enum class Reduction : std::uint8_t { kSum, kAverage, kMax, kMin };
 enum class CopyDirection : std::uint8_t { kDeviceToDevice, kHostToDevice, kDeviceToHost, kHostToNvme, kNvmeToHost };
 
 /// What a memory-bound kernel computes. The operands are the accesses of its operation, in the order given here;
-/// `scalar` is the number that the operation carries. `kTransformer` stands for the kernels of a transformer that
-/// only have a cost (norms, rotary embedding, gates), `kCrossEntropy` for its loss: the data-carrying executor refuses
-/// them.
+/// `scalar` is the number that the operation carries. Where an operand is a list, it is one or several tensors that
+/// follow each other (PyTorch's multi-tensor kernels): together as long as the operation. `kTransformer` stands for the
+/// kernels of a transformer that only have a cost (norms, rotary embedding, gates), `kCrossEntropy` for its loss,
+/// `kAdamW8Bit` for AdamW on moments of 8 bits: the data-carrying executor refuses them.
 enum class Function : std::uint8_t {
   kFill,          ///< out = scalar
   kScale,         ///< out = scalar * in; also a copy or a cast
@@ -48,13 +49,23 @@ enum class Function : std::uint8_t {
   kGelu,          ///< out = gelu(in), exact (erf) form
   kGeluBackward,  ///< out = gradient * gelu'(in); operands in, gradient, out
   kSquaredError,  ///< gradient = scalar * (prediction - target); operands prediction, target, gradient
-  kAdamW,         ///< decoupled weight decay; operands master, gradient, first moment, second moment, model copy
+  kAdamW,         ///< decoupled weight decay; operands master, gradients (a list), first moment, second moment, and
+                  ///< a model copy if the master is not the model itself
+  kSgdMomentum,   ///< v = beta1 v + (g + decay w), w -= rate v, with AdamW's settings; operands master, gradients
+                  ///< (a list), momentum, model copy if there is one
+  kSquaredNorm,   ///< norm += Σ in²; operands in (a list), norm (one number)
+  kClip,          ///< x *= min(1, scalar / (√norm + 1e-6)); operands norm (one number), x (a list)
   kTransformer,
-  kCrossEntropy
+  kCrossEntropy,
+  kAdamW8Bit
 };
 
 [[nodiscard]] constexpr bool only_costs(Function function) {
-  return function == Function::kTransformer || function == Function::kCrossEntropy;
+  return function >= Function::kTransformer;
+}
+
+[[nodiscard]] constexpr bool is_optimizer(Function function) {
+  return function == Function::kAdamW || function == Function::kSgdMomentum || function == Function::kAdamW8Bit;
 }
 
 /// What memory holds, in the words of the ledger.
@@ -125,8 +136,9 @@ struct EnumNames<program::CopyDirection> {
 };
 template <>
 struct EnumNames<program::Function> {
-  static constexpr std::array<std::string_view, 9> values{
-      "fill", "scale", "add", "gelu", "gelu_backward", "squared_error", "adamw", "transformer", "cross_entropy"};
+  static constexpr std::array<std::string_view, 13> values{
+      "fill",         "scale",        "add",  "gelu",        "gelu_backward", "squared_error", "adamw",
+      "sgd_momentum", "squared_norm", "clip", "transformer", "cross_entropy", "adamw_8bit"};
 };
 template <>
 struct EnumNames<program::MemoryCategory> {

@@ -123,6 +123,44 @@ TEST_CASE("scale casts between types", "[cpu][kernels]") {
   CHECK(to[0] == 0.1F);
 }
 
+TEST_CASE("momentum steps as computed by hand", "[cpu][kernels]") {
+  // v = 0.5 · 2 + (1 + 0.1 · 4) = 2.4, w = 4 - 0.25 · 2.4 = 3.4.
+  auto master = Values{4};
+  auto gradient = Values{1};
+  auto momentum = Values{2};
+  auto copy = std::vector<float>{0};
+  auto const operands = std::array{cpu::Numbers{std::span{master}}, cpu::Numbers{std::span{gradient}},
+                                   cpu::Numbers{std::span{momentum}}, cpu::Numbers{std::span{copy}}};
+  auto const settings = program::AdamWSettings{.learning_rate = 0.25, .beta1 = 0.5, .weight_decay = 0.1};
+  cpu::compute({.function = Function::kSgdMomentum, .elements = 1, .type = DataType::kFp64}, operands, {settings, 1});
+  CHECK(momentum[0] == Approx(2.4));
+  CHECK(master[0] == Approx(3.4));
+  CHECK(copy[0] == static_cast<float>(master[0]));
+}
+
+TEST_CASE("a squared norm adds up all its tensors, and clipping scales them to the norm that is left",
+          "[cpu][kernels]") {
+  // 1 + 3² + 4² = 26 on top of what was there; 3, 4 have norm 5, which is clipped to 2.5: half of each.
+  CHECK(compute(Function::kSquaredNorm, {{3}, {4}, {1}}) == Values{26});
+  CHECK(compute(Function::kClip, {{25}, {0}, {3, 4}}, 2.5)[0] == Approx(1.5).epsilon(1e-6));
+  CHECK(compute(Function::kClip, {{25}, {0}, {3, 4}}, 2.5)[1] == Approx(2).epsilon(1e-6));
+  CHECK(compute(Function::kClip, {{25}, {3, 4}}, 6) == Values{3, 4});  // a smaller norm stays
+}
+
+TEST_CASE("an optimizer takes its gradients tensor by tensor, each for the stretch that it covers", "[cpu][kernels]") {
+  // Without momentum and decay w = w - g, and v = g.
+  auto master = Values{10, 20, 30};
+  auto first = Values{1};
+  auto second = Values{2, 3};
+  auto momentum = Values{0, 0, 0};
+  auto const operands = std::array{cpu::Numbers{std::span{master}}, cpu::Numbers{std::span{first}},
+                                   cpu::Numbers{std::span{second}}, cpu::Numbers{std::span{momentum}}};
+  auto const settings = program::AdamWSettings{.learning_rate = 1, .beta1 = 0, .weight_decay = 0};
+  cpu::compute({.function = Function::kSgdMomentum, .elements = 3, .type = DataType::kFp64}, operands, {settings, 1});
+  CHECK(master == Values{9, 18, 27});
+  CHECK(momentum == Values{1, 2, 3});
+}
+
 TEST_CASE("adamw steps as computed by hand, and counts its steps", "[cpu][kernels]") {
   auto small = tests::SmallProgram{1};
   small.builder.adamw() = {.learning_rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 0, .weight_decay = 0.1};

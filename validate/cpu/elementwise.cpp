@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "sim/base/check.hpp"
+#include "sim/program/tensor_lists.hpp"
 #include "validate/cpu/gelu.hpp"
 #include "validate/cpu/kernels.hpp"
 
@@ -43,10 +45,14 @@ class Kernel {
         });
       case kSquaredError: return each(operands_[2], count_, [=](std::size_t i) { return scalar * (x[i] - y[i]); });
       case kAdamW: return adamw(at);
+      case kSgdMomentum: return sgd_momentum(at);
+      case kSquaredNorm:
+      case kClip:
       case kTransformer:
-      case kCrossEntropy: break;
+      case kCrossEntropy:
+      case kAdamW8Bit: break;
     }
-    TWINSTEP_UNREACHABLE("a function that only has a cost is not computed");
+    TWINSTEP_UNREACHABLE("what only has a cost is not computed, and norms are apart");
   }
 
  private:
@@ -75,6 +81,22 @@ class Kernel {
     if (copy != nullptr) std::copy_n(master, count_, copy);
   }
 
+  void sgd_momentum(AdamWStep const& at) const {
+    auto const rate = static_cast<T>(at.settings.learning_rate);
+    auto const keep = static_cast<T>(at.settings.beta1);
+    auto const decay = static_cast<T>(at.settings.weight_decay);
+    auto* const master = operands_[0];
+    auto const* const gradient = operands_[1];
+    auto* const momentum = operands_[2];
+#pragma GCC ivdep
+    for (std::size_t i = 0; i < count_; ++i) {
+      auto const v = keep * momentum[i] + (gradient[i] + decay * master[i]);
+      momentum[i] = v;
+      master[i] -= rate * v;
+    }
+    if (operands_[3] != nullptr) std::copy_n(master, count_, operands_[3]);
+  }
+
   program::Function function_;
   T scalar_;
   std::array<T*, kMostOperands> operands_;
@@ -91,30 +113,13 @@ void compute_widened(program::Elementwise const& kernel, std::span<Numbers const
   }
   Kernel<double>{kernel, pointers, operands.front().size()}.run(at);
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    auto const is_written = i + 1 == operands.size() || (kernel.function == program::Function::kAdamW && i != 1);
+    auto const is_written = i + 1 == operands.size() || (is_optimizer(kernel.function) && i != 1);
     for (std::size_t k = 0; is_written && k < operands[i].size(); ++k) operands[i].set(k, wide[i][k]);
   }
 }
 
-}  // namespace
-
-OperandCount operands_of(program::Function function) {
-  using enum program::Function;
-  switch (function) {
-    case kFill: return {1, 1};
-    case kScale:
-    case kGelu: return {2, 2};
-    case kAdd:
-    case kGeluBackward:
-    case kSquaredError: return {3, 3};
-    case kAdamW: return {4, 5};
-    case kTransformer:
-    case kCrossEntropy: break;
-  }
-  TWINSTEP_UNREACHABLE("a function that only has a cost has no operands to compute on");
-}
-
-void compute(program::Elementwise const& kernel, std::span<Numbers const> operands, AdamWStep const& at) {
+/// A kernel of which every operand is one tensor.
+void compute_tensor(program::Elementwise const& kernel, std::span<Numbers const> operands, AdamWStep const& at) {
   TWINSTEP_CHECK(operands.size() <= kMostOperands, "a kernel has at most five operands");
   auto floats = std::array<float*, kMostOperands>{};
   auto doubles = std::array<double*, kMostOperands>{};
@@ -129,6 +134,65 @@ void compute(program::Elementwise const& kernel, std::span<Numbers const> operan
   if (is(DataType::kFp32)) return Kernel<float>{kernel, floats, count}.run(at);
   if (is(DataType::kFp64)) return Kernel<double>{kernel, doubles, count}.run(at);
   compute_widened(kernel, operands, at);
+}
+
+/// The stretch that each gradient covers is updated by itself.
+void update_tensors(program::Elementwise const& kernel, std::span<Numbers const> operands, std::size_t gradients,
+                    AdamWStep const& at) {
+  auto begin = std::size_t{0};
+  for (auto const& gradient : operands.subspan(1, gradients)) {
+    auto tensors = std::vector{operands[0].part(begin, gradient.size()), gradient};
+    for (auto const& state : operands.subspan(1 + gradients)) tensors.push_back(state.part(begin, gradient.size()));
+    compute_tensor(kernel, tensors, at);
+    begin += gradient.size();
+  }
+}
+
+/// The sum is taken in double, tensor after tensor.
+void add_squares(std::span<Numbers const> tensors, Numbers norm) {
+  auto sum = norm[0];
+  for (auto const& tensor : tensors)
+    for (std::size_t i = 0; i < tensor.size(); ++i) sum += tensor[i] * tensor[i];
+  norm.set(0, sum);
+}
+
+void clip(double most, Numbers norm, std::span<Numbers const> tensors) {
+  auto const factor = std::min(1.0, most / (std::sqrt(norm[0]) + 1e-6));
+  for (auto const& tensor : tensors)
+    for (std::size_t i = 0; i < tensor.size(); ++i) tensor.set(i, factor * tensor[i]);
+}
+
+}  // namespace
+
+OperandCount operands_of(program::Function function) {
+  constexpr auto kAny = std::numeric_limits<std::size_t>::max();
+  using enum program::Function;
+  switch (function) {
+    case kFill: return {1, 1};
+    case kScale:
+    case kGelu: return {2, 2};
+    case kAdd:
+    case kGeluBackward:
+    case kSquaredError: return {3, 3};
+    case kAdamW: return {4, kAny};
+    case kSgdMomentum: return {3, kAny};
+    case kSquaredNorm:
+    case kClip: return {2, kAny};
+    case kTransformer:
+    case kCrossEntropy:
+    case kAdamW8Bit: break;
+  }
+  TWINSTEP_UNREACHABLE("a function that only has a cost has no operands to compute on");
+}
+
+void compute(program::Elementwise const& kernel, std::span<Numbers const> operands, AdamWStep const& at) {
+  auto const list = program::tensor_list(kernel.function, operands.size(),
+                                         [&](std::size_t i) { return static_cast<std::int64_t>(operands[i].size()); });
+  if (!list) return compute_tensor(kernel, operands, at);
+  auto const tensors = operands.subspan(list->first, list->count);
+  if (kernel.function == program::Function::kSquaredNorm) return add_squares(tensors, operands.back());
+  if (kernel.function == program::Function::kClip) return clip(kernel.scalar, operands.front(), tensors);
+  update_tensors(kernel, operands, list->count, at);
 }
 
 }  // namespace twinstep::cpu

@@ -7,6 +7,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/program/tensor_lists.hpp"
 #include "validate/cpu/kernels.hpp"
 #include "validate/cpu/rank_run.hpp"
 
@@ -122,6 +123,24 @@ void require_operand(program::StepProgram const& program, program::Operation con
                                elements, name_of(type))};
 }
 
+/// … of a memory-bound kernel on `elements` elements: a list of tensors has as many altogether, a norm one.
+void require_operands(program::StepProgram const& program, program::Operation const& op, std::span<Numbers const> all,
+                      program::Function function, std::int64_t elements) {
+  auto const size = [&](std::size_t i) { return static_cast<std::int64_t>(all[i].size()); };
+  auto const list = program::tensor_list(function, all.size(), size).value_or(program::OperandRange{});
+  auto const is_alone = list.count == 0 || program::is_optimizer(function);
+  auto covered = std::int64_t{0};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i >= list.first && i < list.first + list.count)
+      covered += size(i);
+    else
+      require_operand(program, op, all, i, is_alone ? elements : 1, all[i].type());
+  }
+  if (list.count > 0 && covered != elements)
+    throw InputError{fmt::format("operation {}: a list of tensors has {} elements, but {} are needed",
+                                 quoted(program.describe(op)), covered, elements)};
+}
+
 }  // namespace
 
 void RankRun::compute(program::Operation const& op) {
@@ -134,7 +153,7 @@ void RankRun::compute(program::Operation const& op) {
     multiply(*gemm, all[0], all[1], all[2]);
   } else if (auto const* kernel = std::get_if<program::Elementwise>(&op.work)) {
     auto const elements = program.evaluate(kernel->elements, rank_);
-    for (std::size_t i = 0; i < all.size(); ++i) require_operand(program, op, all, i, elements, all[i].type());
+    require_operands(program, op, all, kernel->function, elements);
     cpu::compute(*kernel, all, {program.adamw, step_.environment.steps() + 1});
   } else if (auto const* copy = std::get_if<program::Copy>(&op.work)) {
     auto const elements = program.evaluate(copy->bytes, rank_) / size_of(all[0].type()).count();

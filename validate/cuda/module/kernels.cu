@@ -2,6 +2,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include "sim/program/tensor_lists.hpp"
 #include "validate/cuda/module/kernels.hpp"
 
 // The memory-bound kernels of programs, and the delay. All arithmetic is in float, or in double where the kernel says
@@ -222,24 +223,123 @@ __global__ void adamw(AdamWConstants c, Elements master, Elements gradient, Elem
   }
 }
 
-void launch_adamw(Kernel const& kernel, cudaStream_t stream) {
+template <class Number>
+__global__ void sgd_momentum(AdamWConstants c, Elements master, Elements gradient, Elements momentum, Elements copy,
+                             std::int64_t count) {
+  for (auto i = first_item(); i < count; i += item_stride()) {
+    auto const old = master.load<Number>(i);
+    auto const v = Number(c.beta1) * momentum.load<Number>(i) + (gradient.load<Number>(i) + Number(c.decay) * old);
+    auto const updated = old - Number(c.rate) * v;
+    momentum.store<Number>(i, v);
+    master.store<Number>(i, updated);
+    if (copy.memory != nullptr) copy.store<Number>(i, updated);
+  }
+}
+
+AdamWConstants constants_of(Kernel const& kernel) {
   auto const& s = kernel.adamw;
   auto const step = static_cast<double>(kernel.step);
-  auto const constants = AdamWConstants{s.learning_rate,
-                                        s.beta1,
-                                        s.beta2,
-                                        s.epsilon,
-                                        s.weight_decay,
-                                        1 - std::pow(s.beta1, step),
-                                        1 - std::pow(s.beta2, step)};
-  auto const& o = kernel.operands;
-  auto const count = o[0].elements;
-  auto const copy = o.size() > 4 ? elements_of(o[4]) : Elements{};
-  auto const run = [&](auto kernel_function) {
-    kernel_function<<<blocks_for(count), kThreads, 0, stream>>>(constants, elements_of(o[0]), elements_of(o[1]),
-                                                                elements_of(o[2]), elements_of(o[3]), copy, count);
-  };
-  kernel.type == DataType::kFp64 ? run(adamw<double>) : run(adamw<float>);
+  return {s.learning_rate,
+          s.beta1,
+          s.beta2,
+          s.epsilon,
+          s.weight_decay,
+          1 - std::pow(s.beta1, step),
+          1 - std::pow(s.beta2, step)};
+}
+
+/// The list of tensors among the kernel's operands.
+std::span<Operand const> tensors_of(Kernel const& kernel) {
+  auto const size = [&](std::size_t i) { return kernel.operands[i].elements; };
+  auto const list = program::tensor_list(kernel.function, kernel.operands.size(), size).value();
+  return kernel.operands.subspan(list.first, list.count);
+}
+
+/// `operand` from element `begin` on.
+Elements elements_from(Operand const& operand, std::int64_t begin) {
+  auto* const memory = static_cast<std::byte*>(operand.memory) + (size_of(operand.type) * begin).count();
+  return {memory, operand.type};
+}
+
+/// One launch for each gradient, on the stretch that it covers.
+void launch_optimizer(Kernel const& kernel, cudaStream_t stream) {
+  auto const constants = constants_of(kernel);
+  auto const gradients = tensors_of(kernel);
+  auto const states = kernel.operands.subspan(1 + gradients.size());
+  auto const is_adamw = kernel.function == program::Function::kAdamW;
+  auto const own_states = std::size_t{is_adamw ? 2U : 1U};
+  auto const is_wide = kernel.type == DataType::kFp64;
+  auto begin = std::int64_t{0};
+  for (auto const& gradient : gradients) {
+    auto const count = gradient.elements;
+    if (count == 0) continue;
+    auto const blocks = blocks_for(count);
+    auto const at = [&](std::size_t i) { return elements_from(states[i], begin); };
+    auto const master = elements_from(kernel.operands[0], begin);
+    auto const copy = states.size() > own_states ? at(own_states) : Elements{};
+    auto const g = elements_of(gradient);
+    if (is_adamw) {
+      auto* const run = is_wide ? adamw<double> : adamw<float>;
+      run<<<blocks, kThreads, 0, stream>>>(constants, master, g, at(0), at(1), copy, count);
+    } else {
+      auto* const run = is_wide ? sgd_momentum<double> : sgd_momentum<float>;
+      run<<<blocks, kThreads, 0, stream>>>(constants, master, g, at(0), copy, count);
+    }
+    begin += count;
+  }
+}
+
+// Sums of squares are added in the same order every time, so that ranks with equal gradients clip them equally: each
+// block leaves its part, and one thread adds the parts. The parts are the device's: one norm at a time.
+constexpr int kNormBlocks = 1024;
+__device__ double norm_parts[kNormBlocks];
+
+__global__ void squares_of_blocks(Elements in, std::int64_t count) {
+  __shared__ double sums[kThreads];
+  auto sum = 0.0;
+  for (auto i = first_item(); i < count; i += item_stride()) {
+    auto const x = in.load<double>(i);
+    sum += x * x;
+  }
+  sums[threadIdx.x] = sum;
+  for (auto half = kThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+  }
+  if (threadIdx.x == 0) norm_parts[blockIdx.x] = sums[0];
+}
+
+__global__ void add_parts(int blocks, Elements norm) {
+  auto sum = norm.load<double>(0);
+  for (int i = 0; i < blocks; ++i) sum += norm_parts[i];
+  norm.store<double>(0, sum);
+}
+
+void launch_squared_norm(Kernel const& kernel, cudaStream_t stream) {
+  for (auto const& tensor : tensors_of(kernel)) {
+    if (tensor.elements == 0) continue;
+    auto const wanted = blocks_for(tensor.elements);
+    auto const blocks = wanted < kNormBlocks ? wanted : kNormBlocks;
+    squares_of_blocks<<<blocks, kThreads, 0, stream>>>(elements_of(tensor), tensor.elements);
+    add_parts<<<1, 1, 0, stream>>>(blocks, elements_of(kernel.operands.back()));
+  }
+}
+
+template <class Number>
+__global__ void clip(double most, Elements norm, Elements x, std::int64_t count) {
+  auto const found = sqrt(norm.load<double>(0)) + 1e-6;
+  auto const factor = found > most ? most / found : 1.0;
+  for (auto i = first_item(); i < count; i += item_stride()) x.store<Number>(i, Number(factor) * x.load<Number>(i));
+}
+
+void launch_clip(Kernel const& kernel, cudaStream_t stream) {
+  auto const norm = elements_of(kernel.operands.front());
+  auto* const run = kernel.type == DataType::kFp64 ? clip<double> : clip<float>;
+  for (auto const& tensor : tensors_of(kernel)) {
+    if (tensor.elements == 0) continue;
+    run<<<blocks_for(tensor.elements), kThreads, 0, stream>>>(kernel.scalar, norm, elements_of(tensor),
+                                                              tensor.elements);
+  }
 }
 
 /// Reads or writes `words` of 16 bytes, going round where the memory has fewer.
@@ -317,7 +417,10 @@ void launch(Kernel const& kernel, cudaStream_t stream) {
     case program::Function::kGelu: return launch_map(Gelu{}, kernel, stream);
     case program::Function::kGeluBackward: return launch_map(GeluBackward{}, kernel, stream);
     case program::Function::kSquaredError: return launch_map(SquaredError{kernel.scalar}, kernel, stream);
-    case program::Function::kAdamW: return launch_adamw(kernel, stream);
+    case program::Function::kAdamW:
+    case program::Function::kSgdMomentum: return launch_optimizer(kernel, stream);
+    case program::Function::kSquaredNorm: return launch_squared_norm(kernel, stream);
+    case program::Function::kClip: return launch_clip(kernel, stream);
     default: return;
   }
 }
