@@ -11,8 +11,8 @@ namespace {
 using namespace program;
 
 Bytes bytes_moved(Gemm const& g) {
-  auto const operands = g.m * g.k + g.k * g.n + g.m * g.n * (g.accumulate ? 2 : 1);
-  return size_of(g.type) * (operands * g.batch);
+  auto const [a, b, c] = operand_elements(g);
+  return size_of(g.type) * (a + b + c * (g.accumulate ? 2 : 1));
 }
 
 /// Queries, keys, values and the output; backward also reads the output's gradient and writes three gradients.

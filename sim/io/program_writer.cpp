@@ -161,6 +161,8 @@ void ProgramWriter::write_work(Role const&, Gemm const& gemm) {
   if (gemm.transpose_a) put(R"(, "transpose_a": true)");
   if (gemm.transpose_b) put(R"(, "transpose_b": true)");
   if (gemm.accumulate) put(R"(, "accumulate": true)");
+  if (gemm.windows != Windows::kNone)
+    put(R"(, "windows": {}, "window_elements": {})", word(gemm.windows), gemm.window_elements);
   put("}}}}");
 }
 

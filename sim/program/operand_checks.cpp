@@ -5,9 +5,10 @@
 #include <tuple>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "sim/program/role_ranks.hpp"
+#include "sim/program/tensor_lists.hpp"
 
 namespace twinstep::program {
 namespace {
@@ -51,6 +52,8 @@ class OperandCheck {
   void check(Gemm const& gemm, Operands operands);
   void check(Attention const&, Operands) {}
   void check(Elementwise const& elementwise, Operands operands);
+  void check_list(Elementwise const& elementwise, Operands operands, std::size_t expected);
+  std::vector<std::int64_t> sizes(Operands operands, RankId rank) const;
   void check(Communication const& communication, Operands operands);
   void check(Copy const& copy, Operands operands);
   void check(Delay const& delay, Operands operands);
@@ -136,24 +139,60 @@ void OperandCheck::check(Gemm const& gemm, Operands operands) {
   if (constexpr double kMost = 0x1p62; volume > kMost)
     return say(fmt::format("is a product of {} operations, which is more than one kernel can do", volume));
   if (!has_operands(operands, 3)) return;
-  expect_elements(operands[0], "A", gemm.batch * gemm.m * gemm.k);
-  expect_elements(operands[1], "B", gemm.batch * gemm.k * gemm.n);
-  expect_elements(operands[2], "C", gemm.batch * gemm.m * gemm.n);
+  auto const [a, b, c] = operand_elements(gemm);
+  expect_elements(operands[0], "A", a);
+  expect_elements(operands[1], "B", b);
+  expect_elements(operands[2], "C", c);
   if (!does_read(operands[0]) || !does_read(operands[1]) || !does_write(operands[2]))
     say("reads A and B and writes C, but its operands say otherwise");
   if (gemm.accumulate && !does_read(operands[2])) say("adds to C, but its operand only writes it");
 }
 
 void OperandCheck::check(Elementwise const& elementwise, Operands operands) {
-  if (only_costs(elementwise.function)) return;
-  static constexpr std::array<std::size_t, kEnumSize<Function>> kOperands{1, 2, 3, 2, 3, 3, 5};
-  auto const expected = kOperands[static_cast<std::size_t>(elementwise.function)];
-  // Parameters that are their own master copy have no fifth operand.
-  auto const has_no_model_copy = elementwise.function == Function::kAdamW && operands.size() == expected - 1;
-  if (!has_no_model_copy && !has_operands(operands, expected)) return;
+  auto const function = elementwise.function;
+  if (only_costs(function)) return;
+  static constexpr std::array<std::size_t, kEnumSize<Function>> kOperands{1, 2, 3, 2, 3, 3, 4, 3, 2, 2};
+  auto const expected = kOperands[static_cast<std::size_t>(function)];
+  auto const is_on_list = function >= Function::kAdamW;
+  if (is_on_list ? operands.size() < expected && !has_operands(operands, expected) : !has_operands(operands, expected))
+    return;
+  if (is_on_list) return check_list(elementwise, operands, expected);
   for (auto const& access : operands) expect_elements(access, "operand", elementwise.elements);
-  auto const is_adamw = elementwise.function == Function::kAdamW;
-  if (!does_write(is_adamw ? operands.front() : operands.back())) say("does not write its result");
+  if (!does_write(operands.back())) say("does not write its result");
+}
+
+/// The list is as long as the operation; an optimizer's states are too, and a norm is one number. A list counts as one
+/// of the `expected` operands; a model copy beside the master comes on top.
+void OperandCheck::check_list(Elementwise const& elementwise, Operands operands, std::size_t expected) {
+  auto const function = elementwise.function;
+  auto all_axes = axes(elementwise.elements);
+  for (auto const& access : operands) all_axes = all_axes.united_with(axes(access.region.elements));
+  for_each_rank(program_, role_, all_axes, [&](RankId rank) {
+    auto const size = [&](std::size_t i) { return on(rank, operands[i].region.elements); };
+    auto const whole = on(rank, elementwise.elements);
+    auto const [first, count] = tensor_list(function, operands.size(), size).value();
+    auto const other = is_optimizer(function) ? whole : 1;
+    auto sum = std::int64_t{0};
+    auto const roles = operands.size() - count + 1;
+    auto are_right = roles == expected || (is_optimizer(function) && roles == expected + 1);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      auto const is_in_list = i >= first && i < first + count;
+      if (is_in_list) sum += size(i);
+      are_right = are_right && (is_in_list || size(i) == other);
+    }
+    if (are_right && sum == whole) return true;
+    say(fmt::format("has operands of {} elements on rank {}, which do not fit {} on {} elements",
+                    fmt::join(sizes(operands, rank), ", "), rank.index(), name_of(function), whole));
+    return false;
+  });
+  auto const result = function == Function::kSquaredNorm ? operands.size() - 1 : function == Function::kClip ? 1U : 0U;
+  if (!does_write(operands[result])) say("does not write its result");
+}
+
+std::vector<std::int64_t> OperandCheck::sizes(Operands operands, RankId rank) const {
+  auto all = std::vector<std::int64_t>{};
+  for (auto const& access : operands) all.push_back(on(rank, access.region.elements));
+  return all;
 }
 
 void OperandCheck::check(Copy const& copy, Operands operands) {

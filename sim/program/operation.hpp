@@ -1,9 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <variant>
 
 #include "sim/base/data_type.hpp"
+#include "sim/base/enum_names.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
 #include "sim/program/kinds.hpp"
@@ -37,6 +39,10 @@ struct Access {
   bool operator==(Access const&) const = default;
 };
 
+/// Which operand of a GEMM holds the windows of a convolution (an implicit GEMM). They overlap, so that operand is
+/// another size in memory than as a matrix, which is never laid out.
+enum class Windows : std::uint8_t { kNone, kA, kB, kC };
+
 /// C[m, n] = A[m, k] · B[k, n], `batch` times; added to C if `accumulate`. A transposed operand is stored [k, m]
 /// or [n, k]. Operands: A, B, C.
 struct Gemm {
@@ -48,8 +54,13 @@ struct Gemm {
   bool transpose_a = false;
   bool transpose_b = false;
   bool accumulate = false;
+  Windows windows = Windows::kNone;
+  std::int64_t window_elements = 0;  ///< of the operand that holds windows, in memory, over the whole batch
   bool operator==(Gemm const&) const = default;
 };
+
+/// Elements that A, B and C have in memory, over the whole batch.
+[[nodiscard]] std::array<std::int64_t, 3> operand_elements(Gemm const& gemm);
 
 /// Fused (flash) attention over `batch` sequences. `backward` is the gradient of all three inputs, which also
 /// recomputes the scores.
@@ -149,3 +160,12 @@ struct Operation {
 [[nodiscard]] Flops flops_of(Work const& work);
 
 }  // namespace twinstep::program
+
+namespace twinstep {
+
+template <>
+struct EnumNames<program::Windows> {
+  static constexpr std::array<std::string_view, 4> values{"none", "a", "b", "c"};
+};
+
+}  // namespace twinstep

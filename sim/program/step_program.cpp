@@ -14,6 +14,13 @@ struct Overloaded : Cases... {
 
 }  // namespace
 
+std::array<std::int64_t, 3> operand_elements(Gemm const& gemm) {
+  auto out = std::array{gemm.m * gemm.k, gemm.k * gemm.n, gemm.m * gemm.n};
+  for (auto& elements : out) elements *= gemm.batch;
+  if (gemm.windows != Windows::kNone) out[static_cast<std::size_t>(gemm.windows) - 1] = gemm.window_elements;
+  return out;
+}
+
 Flops flops_of(Work const& work) {
   return std::visit(
       Overloaded{[](Gemm const& g) {

@@ -87,7 +87,8 @@ class BlockWriter {
   std::vector<Projection> projections_;
   std::int32_t input_ = -1, middle_ = -1;
   std::int32_t output_gradient_ = -1, middle_gradient_ = -1, input_gradient_ = -1;
-  std::int32_t first_normed_ = -1, first_statistics_ = -1, second_normed_ = -1, second_statistics_ = -1;
+  std::int32_t first_normed_ = -1, second_normed_ = -1;
+  SavedNorm first_saved_, second_saved_;
   std::int32_t context_ = -1, log_sum_exp_ = -1, attention_mask_ = -1, mlp_mask_ = -1;
   // Unfused attention only: each head's rows in one piece, and the score matrix.
   std::int32_t query_ = -1, key_ = -1, value_ = -1;
@@ -98,7 +99,7 @@ class BlockWriter {
 
 void BlockWriter::attention_forward() {
   first_normed_ = w_.slot("attention.norm", kSaved, hidden_);
-  first_statistics_ = w_.norm("attention.norm", tensors_.first_norm, model_.norm, input_, first_normed_);
+  first_saved_ = w_.norm("attention.norm", tensors_.first_norm, model_.norm, input_, {first_normed_});
   project();
   context_ = w_.slot("attention.context", kSaved, w_.tokens() * model_.query_width());
   if (w_.shape().flash_attention) {
@@ -266,14 +267,14 @@ void BlockWriter::project_backward() {
     if (i > 0) add_to_gradient(p.name, normed_gradient, part);
   }
   auto const branch = temporary("attention.input_gradient", hidden_);
-  w_.norm_backward("attention.norm", tensors_.first_norm, input_, first_statistics_, normed_gradient, branch);
+  w_.norm_backward("attention.norm", tensors_.first_norm, first_saved_, {normed_gradient}, branch);
   w_.backward("attention.residual.backward", w_.memory_bound(hidden_, 3),
               {reads(middle_gradient_), reads(branch), writes(input_gradient_)});
 }
 
 void BlockWriter::mlp_forward() {
   second_normed_ = w_.slot("mlp.norm", kSaved, hidden_);
-  second_statistics_ = w_.norm("mlp.norm", tensors_.second_norm, model_.norm, middle_, second_normed_);
+  second_saved_ = w_.norm("mlp.norm", tensors_.second_norm, model_.norm, middle_, {second_normed_});
   if (model_.gated_mlp) {
     gate_ = w_.slot("mlp.gate", kSaved, ffn_);
     w_.linear("mlp.gate", tensors_.gate, second_normed_, gate_);
@@ -316,7 +317,7 @@ void BlockWriter::mlp_backward() {
     w_.linear_backward("mlp.up", tensors_.up, second_normed_, up_gradient, normed_gradient);
   }
   auto const input_gradient = temporary("mlp.input_gradient", hidden_);
-  w_.norm_backward("mlp.norm", tensors_.second_norm, middle_, second_statistics_, normed_gradient, input_gradient);
+  w_.norm_backward("mlp.norm", tensors_.second_norm, second_saved_, {normed_gradient}, input_gradient);
   w_.backward("mlp.residual.backward", w_.memory_bound(hidden_, 3),
               {reads(output_gradient_), reads(input_gradient), writes(middle_gradient_)});
 }

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "strategies/model/cnn_layout.hpp"
+
 namespace twinstep::strategies {
 namespace {
 
@@ -67,6 +69,26 @@ std::vector<UnitParameters> parameters_of_each(Mlp const& model) {
   return out;
 }
 
+void add_convolution(std::vector<Tensor>& out, Convolution const& convolution) {
+  out.push_back({convolution.name + ".weight", convolution.out, convolution.window()});
+  out.push_back({convolution.norm + ".weight", convolution.out});
+  out.push_back({convolution.norm + ".bias", convolution.out});
+}
+
+std::vector<UnitParameters> parameters_of_each(Cnn const& model) {
+  auto out = std::vector<UnitParameters>{};
+  for (auto const& blocks : blocks_of(model)) {
+    auto unit = UnitParameters{blocks.name, blocks.count, {}};
+    for (auto const& convolution : blocks.path) add_convolution(unit.tensors, convolution);
+    if (blocks.projection) add_convolution(unit.tensors, *blocks.projection);
+    out.push_back(std::move(unit));
+  }
+  auto head = UnitParameters{"head", 1, {}};
+  add_linear(head.tensors, "fc", model.classes, features(model), true);
+  out.push_back(std::move(head));
+  return out;
+}
+
 }  // namespace
 
 std::string_view model_name(ModelSpec const& model) {
@@ -80,6 +102,17 @@ std::int64_t UnitParameters::elements() const {
 
 std::vector<UnitParameters> parameters_of(ModelSpec const& model) {
   return std::visit([](auto const& m) { return parameters_of_each(m); }, model);
+}
+
+std::int64_t buffer_elements(ModelSpec const& model) {
+  auto const* cnn = std::get_if<Cnn>(&model);
+  auto count = std::int64_t{0};
+  if (cnn == nullptr) return count;
+  for (auto const& blocks : blocks_of(*cnn)) {
+    for (auto const& convolution : blocks.path) count += blocks.count * (2 * convolution.out + 1);
+    if (blocks.projection) count += blocks.count * (2 * blocks.projection->out + 1);
+  }
+  return count;
 }
 
 std::int64_t parameter_count(ModelSpec const& model) {

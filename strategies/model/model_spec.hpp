@@ -53,7 +53,30 @@ struct Mlp {
   bool operator==(Mlp const&) const = default;
 };
 
-using ModelSpec = std::variant<Transformer, Mlp>;
+/// Blocks of a residual network that have one width and image size.
+struct CnnStage {
+  std::int64_t blocks = 1;
+  std::int64_t width = 64;  ///< channels of a block's output; with bottlenecks, a quarter of them
+  std::int64_t stride = 1;  ///< of its first block: images shrink by it
+  bool operator==(CnnStage const&) const = default;
+};
+
+/// A residual network that classifies square images of three channels, as torchvision's resnet.py builds it: a stem of
+/// a 7 × 7 convolution and pooling, stages of blocks, and a head that averages and classifies.
+/// Requires at least one stage; groups other than 1 need bottlenecks.
+struct Cnn {
+  std::string name;
+  std::vector<CnnStage> stages;
+  bool bottleneck = false;            ///< blocks of 1 × 1, 3 × 3 and 1 × 1 convolutions; otherwise of two 3 × 3
+  std::int64_t groups = 1;            ///< of a bottleneck's 3 × 3 convolution
+  std::int64_t width_per_group = 64;  ///< a bottleneck's inner channels are width · this / 64 · groups
+  std::int64_t classes = 1000;
+  std::int64_t image_size = 224;  ///< pixels of a side
+
+  bool operator==(Cnn const&) const = default;
+};
+
+using ModelSpec = std::variant<Transformer, Mlp, Cnn>;
 
 [[nodiscard]] std::string_view model_name(ModelSpec const& model);
 
@@ -80,8 +103,14 @@ struct UnitParameters {
 };
 
 /// All parameters in registration order. Names and order are those of transformers' modeling_llama.py and
-/// modeling_gpt2.py. A tied head holds no matrix. Cost O(1) in the layers of a transformer.
+/// modeling_gpt2.py, and of torchvision's resnet.py. A tied head holds no matrix. Cost O(1) in the layers of a
+/// transformer.
 [[nodiscard]] std::vector<UnitParameters> parameters_of(ModelSpec const& model);
+
+/// Numbers that the model's modules hold beside its parameters and that training updates without gradients: running
+/// mean and variance of each channel of a batch norm, and its count of batches. PyTorch's DDP broadcasts them before
+/// every forward (broadcast_buffers); they are fp32, the counts int64.
+[[nodiscard]] std::int64_t buffer_elements(ModelSpec const& model);
 
 /// Trainable parameters; a shared matrix counts once.
 [[nodiscard]] std::int64_t parameter_count(ModelSpec const& model);

@@ -5,19 +5,22 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/check.hpp"
+#include "strategies/model/cnn_layout.hpp"
 #include "strategies/model/hf_config.hpp"
+#include "strategies/model/read_cnn.hpp"
 
 namespace twinstep::strategies {
 namespace {
 
-enum class Family : std::uint8_t { kLlama, kGpt2, kMlp };
+enum class Family : std::uint8_t { kLlama, kGpt2, kMlp, kCnn };
 
 }  // namespace
 }  // namespace twinstep::strategies
 
 template <>
 struct twinstep::EnumNames<twinstep::strategies::Family> {
-  static constexpr std::array<std::string_view, 3> values{"llama", "gpt2", "mlp"};
+  static constexpr std::array<std::string_view, 4> values{"llama", "gpt2", "mlp", "cnn"};
 };
 
 namespace twinstep::strategies {
@@ -104,6 +107,25 @@ double estimate_parameters(Mlp const& m) {
   return sum;
 }
 
+double estimate_parameters(Cnn const& m) {
+  auto sum = static_cast<double>(features(m)) * static_cast<double>(m.classes);
+  for (auto const& blocks : blocks_of(m))
+    for (auto const& convolution : blocks.path)
+      sum += static_cast<double>(blocks.count) * static_cast<double>(convolution.out) *
+             static_cast<double>(convolution.window());
+  return sum;
+}
+
+ModelSpec read_spec(io::Node const& model, Family family) {
+  switch (family) {
+    case Family::kLlama:
+    case Family::kGpt2: return read_transformer(model, family);
+    case Family::kMlp: return read_mlp(model);
+    case Family::kCnn: return read_cnn(model);
+  }
+  TWINSTEP_UNREACHABLE("every family has its reader");
+}
+
 }  // namespace
 
 ModelSpec read_model(io::Node const& model, std::string const& base_directory, std::vector<std::string>& warnings) {
@@ -112,10 +134,11 @@ ModelSpec read_model(io::Node const& model, std::string const& base_directory, s
     return read_file(*path, base_directory, warnings);
   }
   if (!model.has("family")) {
-    model.fail("a model without a family", R"(give {"hf_config": "path/config.json"} or a "family": llama, gpt2, mlp)");
+    model.fail("a model without a family",
+               R"(give {"hf_config": "path/config.json"} or a "family": llama, gpt2, mlp, cnn)");
   }
   auto const family = model.at("family").word<Family>();
-  auto spec = family == Family::kMlp ? ModelSpec{read_mlp(model)} : ModelSpec{read_transformer(model, family)};
+  auto spec = read_spec(model, family);
   check_parameter_count(model, spec);
   return spec;
 }

@@ -1,17 +1,34 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "strategies/model/work.hpp"
 
 namespace twinstep::strategies {
 
+/// The products of a linear layer with `rows` rows of its input, and of its gradients. Operands of the gradients: that
+/// of the output first.
+struct LinearProducts {
+  program::Gemm forward, data_gradient, weight_gradient;
+};
+[[nodiscard]] LinearProducts linear_products(std::int64_t rows, std::int64_t in, std::int64_t out, DataType type);
+
+/// What a norm keeps for its backward.
+struct SavedNorm {
+  std::int32_t input = -1;       ///< what it normalised, or an fp32 copy of it
+  std::int32_t statistics = -1;  ///< a number or two for each row
+  std::int32_t normalized = -1;  ///< the result before the weight multiplies it, if the norm is written out
+};
+
 /// Writes the work of one unit, kernel by kernel. Only the files that describe models use it.
 class UnitWriter {
  public:
   using Accesses = std::vector<SlotAccess>;
+  using Slots = std::vector<std::int32_t>;
 
   /// Makes the slots of all parameters and their gradients.
   UnitWriter(std::string name, std::vector<Tensor> parameters, Shape const& shape);
@@ -42,25 +59,40 @@ class UnitWriter {
   void matrix_backward(std::string const& name, std::int32_t in, std::int32_t weight, std::int32_t weight_gradient,
                        std::int32_t out_gradient, std::int32_t in_gradient);
 
-  /// `matrix` with this unit's "<tensor>.weight". A "<tensor>.bias" costs nothing extra, since the GEMM adds it as it
-  /// writes; as a GEMM has three operands, the next kernel of another kind is the one that is said to read it.
+  /// `matrix` with this unit's "<tensor>.weight", in the shape's linear type after casts to it. A "<tensor>.bias" costs
+  /// nothing extra, since the GEMM adds it as it writes; as a GEMM has three operands, the next kernel of another kind
+  /// is the one that is said to read it.
   void linear(std::string const& name, std::string const& tensor, std::int32_t in, std::int32_t out);
+  /// The gradient of "<tensor>.bias", if there is such a parameter.
+  void bias_gradient(std::string const& name, std::string const& tensor, std::int32_t out_gradient);
   /// Its data, weight and bias gradients.
   void linear_backward(std::string const& name, std::string const& tensor, std::int32_t in, std::int32_t out_gradient,
                        std::int32_t in_gradient);
 
-  /// A norm of `in`, with the parameters "<tensor>.weight" and "<tensor>.bias"; returns the slot of its statistics.
-  std::int32_t norm(std::string const& name, std::string const& tensor, Norm kind, std::int32_t in, std::int32_t out);
-  void norm_backward(std::string const& name, std::string const& tensor, std::int32_t in, std::int32_t statistics,
-                     std::int32_t out_gradient, std::int32_t in_gradient);
+  /// A norm of `in`, with the parameters "<tensor>.weight" and "<tensor>.bias", whose result may lie in several slots.
+  /// Normalised are rows as long as the weight. Returns what backward needs.
+  SavedNorm norm(std::string const& name, std::string const& tensor, Norm kind, std::int32_t in, Slots const& out);
+  void norm_backward(std::string const& name, std::string const& tensor, SavedNorm const& saved,
+                     Slots const& out_gradient, std::int32_t in_gradient);
+
+  /// Whether a norm of this kind is written out operator by operator, and then keeps a copy of its input.
+  [[nodiscard]] bool is_eager(Norm kind) const;
 
   [[nodiscard]] UnitWork finish() && { return std::move(unit_); }
 
  private:
+  /// How a product reads a cast operand: in forward, or in backward by rows or by columns of the uncast tensor.
+  enum class Order : std::uint8_t { kForward, kByRows, kByColumns };
+
+  /// `slot` in the shape's linear type. Each tensor is cast once in forward, and once in backward for each order that
+  /// has its own scales, as a compiler merges the casts of several readers.
+  std::int32_t cast(std::int32_t slot, Order order);
+
   Shape shape_;
   std::int64_t tokens_;
   UnitWork unit_;
   Accesses unread_biases_;
+  std::map<std::pair<std::int32_t, Order>, std::int32_t> casts_;
 };
 
 [[nodiscard]] inline SlotAccess reads(std::int32_t slot) {
@@ -76,8 +108,15 @@ class UnitWriter {
 /// The layer of a transformer.
 [[nodiscard]] UnitWork block_work(Transformer const& model, std::vector<Tensor> parameters, Shape const& shape);
 
+/// The kind of a transformer's units that the embedding is; a tied head uses its matrix.
+inline constexpr std::int32_t kEmbeddingKind = 0;
+/// The final norm, the output matrix and the loss; `embedding` is the matrix that a tied head multiplies with.
+[[nodiscard]] UnitWork head_work(Transformer const& model, std::vector<Tensor> parameters, Tensor const& embedding,
+                                 Shape const& shape);
+
 /// The kinds and units of each family.
 [[nodiscard]] ModelWork units_of(Transformer const& model, Shape const& shape);
 [[nodiscard]] ModelWork units_of(Mlp const& model, Shape const& shape);
+[[nodiscard]] ModelWork units_of(Cnn const& model, Shape const& shape);
 
 }  // namespace twinstep::strategies

@@ -8,18 +8,26 @@
 namespace twinstep::strategies {
 namespace {
 
-/// Flops of attention's two products for each token, forward and backward, all scores counted.
-double attention_flops_per_token(ModelSpec const& model, Shape const& shape) {
-  auto const* transformer = std::get_if<Transformer>(&model);
-  if (transformer == nullptr) return 0;
-  return 12.0 * static_cast<double>(transformer->layers) * static_cast<double>(transformer->query_width()) *
-         static_cast<double>(shape.sequence_length);
-}
-
 Flops sum_of(std::vector<Kernel> const& kernels) {
   auto sum = Flops{};
   for (auto const& kernel : kernels) sum += program::flops_of(kernel.work);
   return sum;
+}
+
+double flops_per_token(Transformer const& model, Shape const& shape, ModelWork const&) {
+  auto const attention = 12.0 * static_cast<double>(model.layers) * static_cast<double>(model.query_width()) *
+                         static_cast<double>(shape.sequence_length);
+  return 6.0 * static_cast<double>(parameter_count(model)) + attention;
+}
+
+double flops_per_token(Mlp const& model, Shape const&, ModelWork const&) {
+  return 6.0 * static_cast<double>(parameter_count(model));
+}
+
+double flops_per_token(Cnn const&, Shape const&, ModelWork const& work) {
+  auto forward = Flops{};
+  for (auto const unit : work.units) forward += sum_of(work.work(unit).forward);
+  return 3 * forward.count() / static_cast<double>(work.tokens_per_micro_batch);
 }
 
 }  // namespace
@@ -28,7 +36,7 @@ ModelWork work_of(ModelSpec const& model, Shape const& shape) {
   TWINSTEP_CHECK(shape.micro_batch >= 1 && shape.sequence_length >= 1, "a micro-batch has tokens");
   auto out = std::visit([&](auto const& m) { return units_of(m, shape); }, model);
   out.tokens_per_micro_batch = shape.micro_batch * shape.sequence_length;
-  auto const per_token = 6.0 * static_cast<double>(parameter_count(model)) + attention_flops_per_token(model, shape);
+  auto const per_token = std::visit([&](auto const& m) { return flops_per_token(m, shape, out); }, model);
   out.model_flops_per_micro_batch = Flops{per_token * static_cast<double>(out.tokens_per_micro_batch)};
   return out;
 }

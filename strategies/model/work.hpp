@@ -9,6 +9,7 @@
 #include "sim/base/units.hpp"
 #include "sim/program/operation.hpp"
 #include "strategies/model/model_spec.hpp"
+#include "strategies/model/shape.hpp"
 
 /// The work of a model as data: which kernels one micro-batch launches on which tensors, unit by unit. A strategy
 /// turns it into operations on buffers and adds the communication; it never asks what the model is.
@@ -79,21 +80,11 @@ struct ModelWork {
   std::int64_t tokens_per_micro_batch = 0;
   /// Forward and backward without recomputation, in the usual convention of MFU: 6 N + 12 L (heads * head_size) s
   /// for each token, where N counts every parameter and attention is counted in full, causal or not (Chowdhery et
-  /// al., PaLM, arXiv 2204.02311, appendix B). An MLP has the first term only.
+  /// al., PaLM, arXiv 2204.02311, appendix B). An MLP has the first term only; a CNN has three times its forward.
   Flops model_flops_per_micro_batch;
+  std::int64_t buffer_elements = 0;  ///< of the whole model; see `buffer_elements(ModelSpec const&)`
 
   [[nodiscard]] UnitWork const& work(UnitRef unit) const { return kinds[static_cast<std::size_t>(unit.kind)]; }
-};
-
-/// What one rank computes at a time, and in which types.
-struct Shape {
-  std::int64_t micro_batch = 1;      ///< sequences; for an MLP, samples
-  std::int64_t sequence_length = 1;  ///< tokens of a sequence; 1 for an MLP
-  DataType compute_type = DataType::kBf16;
-  DataType gradient_type = DataType::kBf16;  ///< of parameter gradients
-  bool flash_attention = true;               ///< otherwise batched GEMMs and a stored s × s score matrix
-  double loss_scale = 1;  ///< factor of an MLP's loss gradient: 2 / (elements of the global batch's output)
-                          ///< makes gradients summed over ranks and micro-batches those of the mean error
 };
 
 /// Bytes that cast, cross-entropy and their gradients move for each token and vocabulary entry in plain PyTorch; 20-35

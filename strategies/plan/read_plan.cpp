@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "strategies/model/cnn_layout.hpp"
 #include "strategies/model/read_model.hpp"
 
 namespace twinstep::strategies {
@@ -41,6 +42,12 @@ std::int64_t units_of(Mlp const& model) {
   return model.layers();
 }
 
+std::int64_t units_of(Cnn const& model) {
+  auto units = std::int64_t{2};
+  for (auto const& stage : model.stages) units += stage.blocks;
+  return units;
+}
+
 /// Widest tensor of a unit, in numbers a token; without flash attention that may be a row of scores for each head.
 double widest(Transformer const& model, Plan const& plan) {
   auto const width = std::max({model.hidden, model.query_width(), 2 * model.ffn, model.vocabulary});
@@ -50,6 +57,13 @@ double widest(Transformer const& model, Plan const& plan) {
 
 double widest(Mlp const& model, Plan const&) {
   return static_cast<double>(std::ranges::max(model.widths));
+}
+
+double widest(Cnn const& model, Plan const&) {
+  auto outputs = std::int64_t{0};
+  for (auto const& block : blocks_of(model))
+    for (auto const& convolution : block.path) outputs = std::max(outputs, convolution.outputs());
+  return static_cast<double>(outputs);
 }
 
 /// What a step would hold and run stays in what counters hold and what can be simulated.
@@ -84,7 +98,7 @@ void read_training(io::Node const& training, ModelSpec const& model, Plan& plan)
   auto const longest = transformer != nullptr ? transformer->max_sequence_length : 1;
   plan.sequence_length = read_size(training, "sequence_length", longest);
   if (transformer == nullptr && plan.sequence_length != 1)
-    training.at("sequence_length").fail("an MLP has samples, not sequences", "leave it out");
+    training.at("sequence_length").fail(fmt::format("{} has samples, not sequences", model_name(model)), "leave it out");
   plan.micro_batch = read_size(training, "micro_batch", 1);
   plan.global_batch = read_size(training, "global_batch", plan.micro_batch * plan.ranks);
   plan.precision = read_precision(training);

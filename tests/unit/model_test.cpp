@@ -90,7 +90,9 @@ TEST_CASE("the model schema accepts what the reader accepts", "[model][schema]")
        {R"({"hf_config": "llama-2-7b/config.json"})",
         R"({"family": "llama", "layers": 2, "hidden": 64, "heads": 4, "kv_heads": 2, "ffn": 100})",
         R"({"family": "gpt2", "layers": 2, "hidden": 64, "heads": 4, "dropout": false})",
-        R"({"family": "mlp", "layers": 2, "hidden": 64})", R"({"family": "mlp", "widths": [1, 2]})"}) {
+        R"({"family": "mlp", "layers": 2, "hidden": 64})", R"({"family": "mlp", "widths": [1, 2]})",
+        R"({"family": "cnn", "name": "resnet50"})",
+        R"({"family": "cnn", "stages": [{"blocks": 2}, {"blocks": 2, "width": 128}], "image_size": 32})"}) {
     CAPTURE(text);
     CHECK(io::schema_violations(text, schema()).empty());
   }
@@ -98,8 +100,9 @@ TEST_CASE("the model schema accepts what the reader accepts", "[model][schema]")
 
 TEST_CASE("the model schema refuses what the reader refuses", "[model][schema]") {
   for (auto const* text : {R"({})", R"({"family": "llama", "layers": 0, "hidden": 64, "heads": 4})",
-                           R"({"family": "bert", "layers": 2, "hidden": 64, "heads": 4})",
-                           R"({"family": "mlp", "widths": [1]})", R"({"family": "mlp", "widths": [1, 2], "layers": 1})",
+                           R"({"family": "bert", "layers": 2, "hidden": 64, "heads": 4})", R"({"family": "cnn"})",
+                           R"({"family": "cnn", "stages": [{}]})", R"({"family": "mlp", "widths": [1]})",
+                           R"({"family": "mlp", "widths": [1, 2], "layers": 1})",
                            R"({"family": "llama", "layers": 2, "hidden": 64, "heads": 4, "fnn": 100})"}) {
     CAPTURE(text);
     CHECK_FALSE(io::schema_violations(text, schema()).empty());

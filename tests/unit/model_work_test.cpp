@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "strategies/model/cnn_layout.hpp"
 #include "strategies/model/work.hpp"
 #include "tests/support/catch.hpp"
 
@@ -46,7 +47,16 @@ std::vector<ModelSpec> all_models() {
   auto neox = gpt(true);
   neox.positions = 0;
   neox.tied_embeddings = false;
-  return {llama(32, 11008), tied, qwen, gpt(true), gpt(false), neox, Mlp{"mlp", {3, 5, 5, 5, 2}}, Mlp{"mlp", {3, 2}}};
+  return {llama(32, 11008),
+          tied,
+          qwen,
+          gpt(true),
+          gpt(false),
+          neox,
+          Mlp{"mlp", {3, 5, 5, 5, 2}},
+          Mlp{"mlp", {3, 2}},
+          *find_cnn("resnet18"),
+          *find_cnn("resnext50_32x4d")};
 }
 
 }  // namespace
@@ -271,9 +281,9 @@ TEST_CASE("every product reads and writes matrices of its own sizes", "[model][w
             if (gemm == nullptr) continue;
             CAPTURE(unit.name, kernel.name);
             REQUIRE(kernel.accesses.size() == 3);
-            CHECK(slot_of(unit, kernel.accesses[0]).elements == gemm->batch * gemm->m * gemm->k);
-            CHECK(slot_of(unit, kernel.accesses[1]).elements == gemm->batch * gemm->k * gemm->n);
-            CHECK(slot_of(unit, kernel.accesses[2]).elements == gemm->batch * gemm->m * gemm->n);
+            auto const elements = program::operand_elements(*gemm);
+            for (std::size_t i = 0; i < elements.size(); ++i)
+              CHECK(slot_of(unit, kernel.accesses[i]).elements == elements[i]);
           }
         }
       }

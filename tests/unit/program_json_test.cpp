@@ -43,6 +43,9 @@ StepProgram everything() {
     role.add(compute, builder.name("product"),
              Gemm{.m = 10, .n = 10, .k = 1, .type = DataType::kTf32, .transpose_b = true},
              {reads(role.whole(x)), reads(role.whole(x)), writes(role.whole(gradient))});
+    role.add(compute, builder.name("convolution"),
+             Gemm{.m = 5, .n = 5, .k = 4, .type = DataType::kTf32, .windows = Windows::kA, .window_elements = 10},
+             {reads({x, 0, 10}), reads({gradient, 0, 20}), writes({gradient, 20, 25})});
     role.add(compute, builder.name("attention"),
              Attention{.batch = 1,
                        .heads = 2,

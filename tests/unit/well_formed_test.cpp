@@ -143,6 +143,9 @@ TEST_CASE("a product has three operands of its shape", "[program][well_formed]")
   // A [2, 3], B [3, 4], C [2, 4].
   CHECK(only_defect(one_op(Gemm{2, 4, 3}, {6, 13, 8})) ==
         "role \"main\", op (op 0): B \"operand\" has 13 elements on rank 0, expected 12");
+  // Windows that overlap: the rows of A [2, 3] share the middle one of 5 elements.
+  CHECK(find_defects(one_op(Gemm{.m = 2, .n = 4, .k = 3, .windows = Windows::kA, .window_elements = 5}, {5, 12, 8}))
+            .empty());
   CHECK(only_defect(one_op(Gemm{2, 0, 3}, {6, 0, 0})) ==
         "role \"main\", op (op 0): is a product of size 2 x 0 x 3, batch 1");
   auto program = four_ranks();
@@ -158,6 +161,12 @@ TEST_CASE("memory-bound kernels have the operands of their function", "[program]
   CHECK(find_defects(one_op(kernel(Function::kAdd), {5, 5, 5})).empty());
   CHECK(find_defects(one_op(kernel(Function::kAdamW), {5, 5, 5, 5, 5})).empty());
   CHECK(find_defects(one_op(kernel(Function::kAdamW), {5, 5, 5, 5})).empty());  // its own master copy
+  CHECK(find_defects(one_op(kernel(Function::kAdamW), {5, 2, 3, 5, 5})).empty());  // two gradients
+  CHECK(find_defects(one_op(kernel(Function::kSgdMomentum), {5, 5, 5})).empty());
+  CHECK(find_defects(one_op(kernel(Function::kSquaredNorm), {2, 3, 1})).empty());
+  CHECK(find_defects(one_op(kernel(Function::kClip), {1, 2, 3})).empty());
+  CHECK(only_defect(one_op(kernel(Function::kClip), {1, 2, 2})) ==
+        "role \"main\", op (op 0): has operands of 1, 2, 2 elements on rank 0, which do not fit clip on 5 elements");
   CHECK(find_defects(one_op(kernel(Function::kTransformer), {1, 2, 3, 4, 5, 6})).empty());
   CHECK(only_defect(one_op(kernel(Function::kGelu), {5, 5, 5})) ==
         "role \"main\", op (op 0): has 3 operands, expected 2");

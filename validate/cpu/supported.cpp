@@ -42,6 +42,7 @@ class Support {
       : program_{program}, role_{role}, op_{op} {}
 
   void operator()(program::Gemm const& gemm) const {
+    if (gemm.windows != program::Windows::kNone) refuse_cost_only("a convolution");
     require_type(gemm.type);
     require_operands(3, 3);
   }
@@ -72,7 +73,7 @@ class Support {
   }
   void require_operands(std::size_t least, std::size_t most) const {
     if (op_.accesses.count < least || op_.accesses.count > most)
-      throw InputError{fmt::format("{} takes {} operands, but has {}", place(), most, op_.accesses.count)};
+      throw InputError{fmt::format("{} takes {} operands, but has {}", place(), least, op_.accesses.count)};
   }
   [[noreturn]] void refuse_cost_only(std::string_view what) const {
     throw InputError{

@@ -25,6 +25,8 @@ class Support {
                "give all three operands the type of the product");
     }
     require_number(gemm.type);
+    if (gemm.windows != program::Windows::kNone)
+      refuse("is a convolution, which cuBLAS does not have", "simulate this one");
   }
   void operator()(program::Attention const&) const {
     refuse("is fused attention, which cuBLAS does not have",

@@ -1,0 +1,92 @@
+#include <utility>
+
+#include "strategies/model/unit_writer.hpp"
+
+namespace twinstep::strategies {
+
+LinearProducts linear_products(std::int64_t rows, std::int64_t in, std::int64_t out, DataType type) {
+  auto products = LinearProducts{{rows, out, in}, {rows, in, out}, {out, in, rows}};
+  for (auto* const gemm : {&products.forward, &products.data_gradient, &products.weight_gradient}) gemm->type = type;
+  products.forward.transpose_b = true;
+  products.weight_gradient.transpose_a = true;
+  return products;
+}
+
+void UnitWriter::matrix(std::string const& name, std::int32_t in, std::int32_t weight, std::int32_t out) {
+  auto const gemm = linear_products(tokens_, elements(in) / tokens_, elements(out) / tokens_, shape_.compute_type);
+  forward(name + ".forward", gemm.forward, {reads(in), reads(weight), writes(out)});
+}
+
+void UnitWriter::matrix_backward(std::string const& name, std::int32_t in, std::int32_t weight,
+                                 std::int32_t weight_gradient, std::int32_t out_gradient, std::int32_t in_gradient) {
+  auto const gemm =
+      linear_products(tokens_, elements(in) / tokens_, elements(out_gradient) / tokens_, shape_.compute_type);
+  if (in_gradient >= 0) {
+    backward(name + ".data_gradient", gemm.data_gradient, {reads(out_gradient), reads(weight), writes(in_gradient)});
+  }
+  backward(name + ".weight_gradient", gemm.weight_gradient, {reads(out_gradient), reads(in), writes(weight_gradient)});
+}
+
+void UnitWriter::linear(std::string const& name, std::string const& tensor, std::int32_t in, std::int32_t out) {
+  auto const weight = parameter(tensor + ".weight");
+  if (shape_.linear_type) {
+    auto const gemm = linear_products(tokens_, elements(in) / tokens_, elements(out) / tokens_, *shape_.linear_type);
+    auto const in_cast = cast(in, Order::kForward);
+    auto const weight_cast = cast(weight, Order::kForward);
+    forward(name + ".forward", gemm.forward, {reads(in_cast), reads(weight_cast), writes(out)});
+  } else {
+    matrix(name, in, weight, out);
+  }
+  auto const bias = tensor + ".bias";
+  if (has_parameter(bias)) unread_biases_.push_back(reads(parameter(bias)));
+}
+
+void UnitWriter::linear_backward(std::string const& name, std::string const& tensor, std::int32_t in,
+                                 std::int32_t out_gradient, std::int32_t in_gradient) {
+  auto const weight = parameter(tensor + ".weight");
+  if (shape_.linear_type) {
+    auto const gemm =
+        linear_products(tokens_, elements(in) / tokens_, elements(out_gradient) / tokens_, *shape_.linear_type);
+    auto const by_rows = cast(out_gradient, Order::kByRows);
+    auto const weight_cast = cast(weight, Order::kByColumns);
+    backward(name + ".data_gradient", gemm.data_gradient, {reads(by_rows), reads(weight_cast), writes(in_gradient)});
+    auto const by_columns = cast(out_gradient, Order::kByColumns);
+    auto const in_cast = cast(in, Order::kByColumns);
+    backward(name + ".weight_gradient", gemm.weight_gradient, {reads(by_columns), reads(in_cast), writes(weight + 1)});
+  } else {
+    matrix_backward(name, in, weight, weight + 1, out_gradient, in_gradient);
+  }
+  bias_gradient(name, tensor, out_gradient);
+}
+
+void UnitWriter::bias_gradient(std::string const& name, std::string const& tensor, std::int32_t out_gradient) {
+  auto const bias = tensor + ".bias";
+  if (!has_parameter(bias)) return;
+  // A sum over the tokens: each element is read once.
+  backward(name + ".bias_gradient", memory_bound(elements(out_gradient), 1),
+           {reads(out_gradient), writes(gradient(bias))});
+}
+
+// Autograd keeps the unscaled tensors, so backward casts again.
+std::int32_t UnitWriter::cast(std::int32_t slot, Order order) {
+  auto const by_rows_too = shape_.scaling == Scaling::kTensorWise && order == Order::kByColumns;
+  auto const [found, is_new] = casts_.try_emplace({slot, by_rows_too ? Order::kByRows : order});
+  if (!is_new) return found->second;
+  auto const source = unit_.slots[static_cast<std::size_t>(slot)];
+  auto const type = *shape_.linear_type;
+  found->second =
+      this->slot({source.name + "." + std::string{name_of(type)}, SlotKind::kTemporary, source.elements, type});
+  // Tensor-wise: one kernel reads for the largest number, one reads and writes. Row-wise one does both in one pass.
+  auto const passes = shape_.scaling == Scaling::kTensorWise ? 2 : 1;
+  auto const work = memory_bound(source.elements, passes, static_cast<int>(size_of(type).count()));
+  auto accesses = Accesses{reads(slot), writes(found->second)};
+  auto const name = source.name + ".cast";
+  if (order == Order::kForward) {
+    forward(name, work, std::move(accesses), static_cast<std::uint32_t>(passes));
+  } else {
+    backward(name, work, std::move(accesses), static_cast<std::uint32_t>(passes));
+  }
+  return found->second;
+}
+
+}  // namespace twinstep::strategies

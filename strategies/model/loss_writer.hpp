@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "strategies/model/unit_writer.hpp"
+
+namespace twinstep::strategies {
+
+/// Writes the cross-entropy of a matrix of logits. Only the files that describe models use it.
+///
+/// Bytes for each logit in 16 bits. Plain: logits 2 (the caller still holds them), log-probabilities in fp32 4, their
+/// gradient 4, and its cast 2: 12, all alive in the loss's backward. Fused: one kernel reads the logits twice and
+/// writes their gradient, 6; backward scales it by the gradient of the loss, 4: moved are 10, alive 6.
+/// Sources: autograd's rules for torch.nn.functional.cross_entropy; kernels that return the gradient from forward
+/// (Liger, arXiv 2410.10989, section 3.2).
+class LossWriter {
+ public:
+  /// When the loss's own forward runs.
+  enum class Forward : std::uint8_t {
+    kInForward,
+    kInBackward  ///< logits that are made, used and dropped within the unit's backward
+  };
+
+  /// Makes the slot of the logits.
+  LossWriter(UnitWriter& writer, std::string name, std::int32_t targets, std::int64_t logits, Forward when);
+
+  [[nodiscard]] std::int32_t logits() const { return logits_; }
+  /// Requires the kernel that writes the logits to stand before.
+  void forward();
+  /// Returns the slot of the logits' gradient.
+  std::int32_t backward();
+
+ private:
+  [[nodiscard]] bool is_fused() const;
+  std::int32_t slot(std::string_view name, SlotKind kind, DataType type);
+  [[nodiscard]] program::Elementwise kernel(std::int32_t bytes) const;
+
+  UnitWriter& w_;
+  std::string name_;
+  std::int32_t targets_;
+  std::int64_t count_;
+  Forward when_;
+  SlotKind kept_;  ///< kind of what forward makes for backward
+  std::int32_t logits_ = -1;
+  std::int32_t result_ = -1;  ///< of forward: the log-probabilities, or fused the unscaled gradient
+};
+
+}  // namespace twinstep::strategies
