@@ -30,11 +30,13 @@ std::unique_ptr<DataParallel> make_strategy(StepContext& context) {
   TWINSTEP_UNREACHABLE("every strategy has its file");
 }
 
-/// The derivative of the mean squared error over the global batch.
+/// The derivative of the mean squared error over the global batch, where strategies add up gradients; where they average
+/// them over ranks, that over the batch of one rank.
 double loss_scale(ModelSpec const& model, Plan const& plan) {
   auto const* mlp = std::get_if<Mlp>(&model);
   if (mlp == nullptr) return 1;
-  return 2.0 / (static_cast<double>(plan.global_batch) * static_cast<double>(mlp->widths.back()));
+  auto const averaged = plan.strategy == StrategyName::kDdp ? static_cast<double>(plan.ranks) : 1;
+  return 2.0 * averaged / (static_cast<double>(plan.global_batch) * static_cast<double>(mlp->widths.back()));
 }
 
 /// About how many operations a step has: the kernels, a forward more for recomputation, and some communication.
@@ -103,7 +105,12 @@ std::variant<StepProgram, Infeasible> compile(ModelSpec const& model, Plan const
                                     .compute_type = plan.precision,
                                     .gradient_type = plan.precision,
                                     .flash_attention = plan.flash_attention,
-                                    .loss_scale = loss_scale(model, plan)});
+                                    .loss_scale = loss_scale(model, plan),
+                                    .activation = plan.activation,
+                                    .cross_entropy = plan.cross_entropy,
+                                    .norms = plan.norms,
+                                    .linear_type = plan.linear_type,
+                                    .scaling = plan.scaling});
   auto const parameters = Parameters{work};
   auto const groups = RankGroups{plan.ranks, inner_group(plan)};
   auto builder = ProgramBuilder{groups.mesh()};

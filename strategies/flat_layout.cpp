@@ -22,11 +22,16 @@ FlatLayout::FlatLayout(Parameters const& parameters, std::vector<std::vector<Par
 
 std::vector<std::vector<ParameterId>> bucketed(Parameters const& parameters, DataType gradient_type,
                                                BucketLimits limits) {
+  return bucketed(parameters, parameters.ready_order(), gradient_type, limits);
+}
+
+std::vector<std::vector<ParameterId>> bucketed(Parameters const& parameters, std::span<ParameterId const> order,
+                                               DataType gradient_type, BucketLimits limits) {
   auto buckets = std::vector<std::vector<ParameterId>>{};
   auto limit = limits.first;
   auto size = Bytes{};
   auto is_open = false;
-  for (auto const id : parameters.ready_order()) {
+  for (auto const id : order) {
     if (!std::exchange(is_open, true)) buckets.emplace_back();
     buckets.back().push_back(id);
     size += size_of(gradient_type) * parameters.elements(id);

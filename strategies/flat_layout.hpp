@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sim/base/units.hpp"
@@ -64,6 +65,10 @@ class FlatLayout {
 /// limit, so a tensor larger than the limit makes a larger bucket; the limit is `first` for the first bucket, then
 /// `cap`. Source: PyTorch, torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
 [[nodiscard]] std::vector<std::vector<ParameterId>> bucketed(Parameters const& parameters, DataType gradient_type,
+                                                             BucketLimits limits);
+/// The same in another order.
+[[nodiscard]] std::vector<std::vector<ParameterId>> bucketed(Parameters const& parameters,
+                                                             std::span<ParameterId const> order, DataType gradient_type,
                                                              BucketLimits limits);
 
 /// One group for each unit that has parameters, in forward order, tensors in registration order.

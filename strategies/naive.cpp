@@ -1,3 +1,4 @@
+#include "strategies/clipping.hpp"
 #include "strategies/states.hpp"
 
 namespace twinstep::strategies {
@@ -26,6 +27,7 @@ class Naive : public DataParallel {
     auto const name = context_.program.name("gradient.all_reduce");
     for (auto const id : context_.parameters.ready_order())
       context_.role.wait(context_.compute, all_reduce(context_, lane_, name, gradient(id), backward_end));
+    clip_gradients(context_, context_.role.whole(gradients_));
     optimizer_.update(0, context_.role.whole(parameters_), context_.role.whole(gradients_));
   }
 

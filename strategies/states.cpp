@@ -21,9 +21,32 @@ Lane communication_lane(StepContext& context) {
   return {context.role.stream("communication"), context.groups.all(context.program)};
 }
 
+ShardLanes shard_lanes(StepContext& context) {
+  auto lanes = ShardLanes{{context.role.stream("communication"), context.groups.shard(context.program)}, {}};
+  if (context.groups.replicas() > 1)
+    lanes.across = Lane{context.role.stream("replicas"), context.groups.replicate(context.program)};
+  return lanes;
+}
+
+void sum_across(StepContext& context, ShardLanes const& lanes, Region own, OpId after) {
+  if (lanes.across) all_reduce(context, *lanes.across, context.program.name("gradient_shard.all_reduce"), own, after);
+}
+
+void wait_for(StepContext& context, ShardLanes const& lanes) {
+  context.role.wait(context.compute, context.role.last_on(lanes.inside.stream));
+  if (lanes.across) context.role.wait(context.compute, context.role.last_on(lanes.across->stream));
+}
+
 FlatLayout bucketed_layout(StepContext const& context, std::int64_t shards) {
   return {context.parameters, bucketed(context.parameters, context.plan.precision, bucket_limits(context.plan)),
           shards};
+}
+
+std::vector<ParameterId> parameters_of(StepContext const& context, std::size_t unit) {
+  auto const count = context.model.work(context.model.units[unit]).parameters.size();
+  auto tensors = std::vector<ParameterId>{};
+  for (std::size_t i = 0; i < count; ++i) tensors.push_back(context.parameters.at(unit, static_cast<std::int32_t>(i)));
+  return tensors;
 }
 
 BufferId whole_parameters(StepContext& context, FlatLayout const& layout) {
@@ -67,10 +90,10 @@ void zero_padding(StepContext& context, Group const& group, BufferId buffer) {
 
 }  // namespace
 
-ShardedGradients::ShardedGradients(StepContext& context, FlatLayout const& layout, Lane lane)
+ShardedGradients::ShardedGradients(StepContext& context, FlatLayout const& layout, ShardLanes lanes)
     : context_{context},
       layout_{layout},
-      lane_{lane},
+      lanes_{lanes},
       shards_{persistent_buffer(context, "gradient_shard", layout.total() / layout.shards(), context.plan.precision,
                                 MemoryCategory::kGradients)},
       reduce_name_{context.program.name("gradient.reduce_scatter")},
@@ -92,16 +115,17 @@ BufferId ShardedGradients::make_whole(Group const& group, std::string_view name)
 void ShardedGradients::reduce(Group const& group, BufferId whole, OpId after) {
   auto const sum = shard_of(group);
   if (context_.is_first_micro_step()) {
-    reduce_scatter(context_, lane_, reduce_name_, context_.role.whole(whole), sum, after);
+    reduce_scatter(context_, lanes_.inside, reduce_name_, context_.role.whole(whole), sum, after);
   } else {
     auto const part = context_.role.whole(context_.role.buffer({.name = part_name_,
                                                                 .elements = layout_.shard(group),
                                                                 .type = context_.plan.precision,
                                                                 .category = MemoryCategory::kBuckets}));
-    reduce_scatter(context_, lane_, reduce_name_, context_.role.whole(whole), part, after);
-    add_kernel(context_, lane_.stream, add_name_, sum, part);
+    reduce_scatter(context_, lanes_.inside, reduce_name_, context_.role.whole(whole), part, after);
+    add_kernel(context_, lanes_.inside.stream, add_name_, sum, part);
   }
-  latest_[reductions_++ % latest_.size()] = context_.role.last_on(lane_.stream);
+  if (context_.is_last_micro_step()) sum_across(context_, lanes_, sum, context_.role.last_on(lanes_.inside.stream));
+  latest_[reductions_++ % latest_.size()] = context_.role.last_on(lanes_.inside.stream);
 }
 
 }  // namespace twinstep::strategies

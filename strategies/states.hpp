@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -21,8 +22,24 @@ namespace twinstep::strategies {
 /// The stream of the paper's strategies for their collectives, over all ranks.
 [[nodiscard]] Lane communication_lane(StepContext& context);
 
+/// Where ranks that share states communicate, and where the ranks that hold the same shard of different copies do, if
+/// there are several copies: on a stream of their own, so that both go on at a time.
+struct ShardLanes {
+  Lane inside;
+  std::optional<Lane> across;
+};
+[[nodiscard]] ShardLanes shard_lanes(StepContext& context);
+
+/// Sums a shard over its replicas after operation `after`; nothing where there is one copy of the states.
+void sum_across(StepContext& context, ShardLanes const& lanes, program::Region own, OpId after);
+/// Makes compute wait for all that was given to the lanes.
+void wait_for(StepContext& context, ShardLanes const& lanes);
+
 /// The plan's buckets of gradients, each cut into `shards`.
 [[nodiscard]] FlatLayout bucketed_layout(StepContext const& context, std::int64_t shards);
+
+/// The tensors of one unit, in registration order.
+[[nodiscard]] std::vector<ParameterId> parameters_of(StepContext const& context, std::size_t unit);
 
 /// Add the flat buffer of all parameters, or of all gradients, in the plan's precision.
 [[nodiscard]] BufferId whole_parameters(StepContext& context, FlatLayout const& layout);
@@ -60,12 +77,12 @@ class OwnShard {
 /// DeepSpeed's two buffers: before it begins a third, the host waits for the reduction before the last.
 class ShardedGradients {
  public:
-  /// The collectives run on `lane`.
-  ShardedGradients(StepContext& context, FlatLayout const& layout, Lane lane);
+  ShardedGradients(StepContext& context, FlatLayout const& layout, ShardLanes lanes);
 
   /// A buffer for the whole gradients of `group` in this micro-batch.
   [[nodiscard]] BufferId make_whole(Group const& group, std::string_view name);
-  /// Reduce-scatters it into the shards after operation `after`, adding to what earlier micro-batches left there.
+  /// Reduce-scatters it into the shards after operation `after`, adding to what earlier micro-batches left there; after
+  /// the last micro-batch the shard is summed over its replicas too.
   void reduce(Group const& group, BufferId whole, OpId after);
 
   [[nodiscard]] program::Region shard() const { return context_.role.whole(shards_); }
@@ -74,7 +91,7 @@ class ShardedGradients {
  private:
   StepContext& context_;
   FlatLayout const& layout_;
-  Lane lane_;
+  ShardLanes lanes_;
   BufferId shards_;
   NameId reduce_name_;
   NameId part_name_;

@@ -1,3 +1,4 @@
+#include "strategies/clipping.hpp"
 #include "strategies/states.hpp"
 
 namespace twinstep::strategies {
@@ -8,17 +9,18 @@ using namespace program;
 /// ZeRO stage 2: every rank holds all parameters, and gradients and optimizer state of its shard. A bucket of gradients
 /// lives only until it has been reduce-scattered, in every micro-batch; sums over micro-batches are kept for the own
 /// shard. Then every rank updates its shard and the shards are gathered. Moves (A + 1) N elements for A micro-batches.
+/// In shard groups all that happens inside the group, and the sums are reduced over replicas in the last micro-batch.
 /// Source: Rajbhandari et al., ZeRO, arXiv 1910.02054, sections 5.2 and 7.2.1.
 class Zero2 : public DataParallel {
  public:
   explicit Zero2(StepContext& context)
       : DataParallel{context},
-        lane_{communication_lane(context)},
-        layout_{bucketed_layout(context, context.plan.ranks)},
-        own_shard_{context, layout_, context.groups.all_axes()},
+        lanes_{shard_lanes(context)},
+        layout_{bucketed_layout(context, context.groups.shard_ranks())},
+        own_shard_{context, layout_, context.groups.shard_axes()},
         parameters_{whole_parameters(context, layout_)},
-        gradients_{context, layout_, lane_},
-        optimizer_{context, layout_.total() / context.plan.ranks},
+        gradients_{context, layout_, lanes_},
+        optimizer_{context, layout_.total() / context.groups.shard_ranks()},
         gather_name_{context.program.name("bucket.all_gather")},
         owed_{layout_},
         buckets_(layout_.groups().size()) {}
@@ -37,16 +39,17 @@ class Zero2 : public DataParallel {
   }
 
   void update() override {
-    context_.role.wait(context_.compute, context_.role.last_on(lane_.stream));
+    wait_for(context_, lanes_);
+    clip_gradients(context_, gradients_.shard(), lanes_.inside);
     for (auto const& group : layout_.groups()) {
       auto const own = own_shard_.in(parameters_, group);
       auto const updated = optimizer_.update(layout_.shard_begin(group), own, gradients_.shard_of(group));
-      all_gather(context_, lane_, gather_name_, own, layout_.place(parameters_, group), updated);
+      all_gather(context_, lanes_.inside, gather_name_, own, layout_.place(parameters_, group), updated);
     }
   }
 
  private:
-  Lane lane_;
+  ShardLanes lanes_;
   FlatLayout layout_;
   OwnShard own_shard_;
   BufferId parameters_;

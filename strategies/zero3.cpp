@@ -1,6 +1,7 @@
 #include <array>
 #include <vector>
 
+#include "strategies/clipping.hpp"
 #include "strategies/states.hpp"
 
 namespace twinstep::strategies {
@@ -12,17 +13,18 @@ using namespace program;
 /// again before its backward, one unit ahead of the computation, and dropped after use; its gradients are
 /// reduce-scattered after its backward. At most three units are gathered at a time: before it issues a gather, the host
 /// waits until the unit three gathers ago is out of use. Moves 3 N elements (forward gather, backward gather,
-/// gradients) for each micro-batch. Source: Rajbhandari et al., ZeRO, arXiv 1910.02054, sections 5.3 and 7.2.2.
+/// gradients) for each micro-batch. In shard groups all that happens inside the group, and the sums are reduced over
+/// replicas in the last micro-batch. Source: Rajbhandari et al., ZeRO, arXiv 1910.02054, sections 5.3 and 7.2.2.
 class Zero3 : public DataParallel {
  public:
   explicit Zero3(StepContext& context)
       : DataParallel{context},
-        lane_{communication_lane(context)},
-        layout_{context.parameters, by_unit(context.parameters), context.plan.ranks},
-        parameters_{persistent_buffer(context, "parameter_shard", layout_.total() / context.plan.ranks,
+        lanes_{shard_lanes(context)},
+        layout_{context.parameters, by_unit(context.parameters), context.groups.shard_ranks()},
+        parameters_{persistent_buffer(context, "parameter_shard", layout_.total() / context.groups.shard_ranks(),
                                       context.plan.precision, MemoryCategory::kParameters)},
-        gradients_{context, layout_, lane_},
-        optimizer_{context, layout_.total() / context.plan.ranks},
+        gradients_{context, layout_, lanes_},
+        optimizer_{context, layout_.total() / context.groups.shard_ranks()},
         gathered_name_{context.program.name("gathered_parameters")},
         gather_name_{context.program.name("unit.all_gather")},
         limit_name_{context.program.name("unit.all_gather.limit")},
@@ -55,7 +57,8 @@ class Zero3 : public DataParallel {
   }
 
   void update() override {
-    context_.role.wait(context_.compute, context_.role.last_on(lane_.stream));
+    wait_for(context_, lanes_);
+    clip_gradients(context_, gradients_.shard(), lanes_.inside);
     optimizer_.update(0, context_.role.whole(parameters_), gradients_.shard());
   }
 
@@ -89,7 +92,7 @@ class Zero3 : public DataParallel {
                                               .category = MemoryCategory::kGatheredParameters});
     auto const own = layout_.place_shard(parameters_, group);
     gathered_[unit].buffer = buffer;
-    gathered_[unit].gathered = all_gather(context_, lane_, gather_name_, own, context_.role.whole(buffer));
+    gathered_[unit].gathered = all_gather(context_, lanes_.inside, gather_name_, own, context_.role.whole(buffer));
   }
 
   /// Parameters that another unit shares stay until their own backward; others go as soon as the unit is done.
@@ -106,7 +109,7 @@ class Zero3 : public DataParallel {
     oldest = {};
   }
 
-  Lane lane_;
+  ShardLanes lanes_;
   FlatLayout layout_;
   BufferId parameters_;
   ShardedGradients gradients_;

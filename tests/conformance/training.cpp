@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "strategies/ddp_buckets.hpp"
 #include "strategies/flat_layout.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/plans.hpp"
@@ -37,10 +38,10 @@ Home home_of(Parameters const& parameters, Plan const& plan) {
   };
   switch (plan.strategy) {
     case StrategyName::kNaive: return {{parameters, one_by_one(parameters), 1}};
-    case StrategyName::kDdp: return {buckets(1)};
+    case StrategyName::kDdp: return {{parameters, ddp_buckets(parameters, plan), 1}};
     case StrategyName::kZero1:
-    case StrategyName::kZero2: return {buckets(plan.ranks)};
-    case StrategyName::kZero3: return {{parameters, by_unit(parameters), plan.ranks}, "parameter_shard"};
+    case StrategyName::kZero2: return {buckets(shard_ranks(plan))};
+    case StrategyName::kZero3: return {{parameters, by_unit(parameters), shard_ranks(plan)}, "parameter_shard"};
     default: FAIL("say where " << name_of(plan.strategy) << " keeps its parameters");
   }
   return {{parameters, {}, 1}};
@@ -48,8 +49,9 @@ Home home_of(Parameters const& parameters, Plan const& plan) {
 
 class Training {
  public:
-  explicit Training(Plan plan)
+  Training(Plan plan, double largest)
       : plan_{plan},
+        largest_{largest},
         work_{work_of(odd_mlp(), {.micro_batch = plan.micro_batch})},
         parameters_{work_},
         home_{home_of(parameters_, plan)} {}
@@ -88,7 +90,7 @@ class Training {
       auto const first = (micro_step * static_cast<std::size_t>(plan_.ranks) + rank.index()) *
                          static_cast<std::size_t>(plan_.micro_batch);
       auto const seed = std::hash<std::size_t>{}(per_sample);
-      for (std::size_t i = 0; i < values.size(); ++i) values[i] = noise(seed, first * per_sample + i);
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = largest_ * noise(seed, first * per_sample + i);
       return;
     }
     std::fill(values.begin(), values.end(), 0.0);
@@ -126,6 +128,7 @@ class Training {
   }
 
   Plan plan_;
+  double largest_;
   ModelWork work_;
   Parameters parameters_;
   Home home_;
@@ -133,8 +136,8 @@ class Training {
 
 }  // namespace
 
-std::vector<double> train(Plan const& plan, MakeTrainingJob const& make) {
-  return Training{plan}.run(make);
+std::vector<double> train(Plan const& plan, MakeTrainingJob const& make, double largest) {
+  return Training{plan, largest}.run(make);
 }
 
 std::vector<double> train_alone(std::int64_t global_batch, DataType precision, MakeTrainingJob const& make) {

@@ -24,8 +24,8 @@ using Initialise =
 using MakeTrainingJob = std::function<TrainingJob(std::int64_t ranks, Initialise const& initialise)>;
 
 /// The parameters after training by `plan`, tensor after tensor; checks every step's timeline, and that replicas agree
-/// bit for bit.
-[[nodiscard]] std::vector<double> train(strategies::Plan const& plan, MakeTrainingJob const& make);
+/// bit for bit. Inputs and targets lie in [-largest, largest).
+[[nodiscard]] std::vector<double> train(strategies::Plan const& plan, MakeTrainingJob const& make, double largest = 1);
 
 /// … by a single rank that computes the whole global batch at once.
 [[nodiscard]] std::vector<double> train_alone(std::int64_t global_batch, DataType precision,

@@ -22,6 +22,29 @@ TrainingJob on_cpus(std::int64_t /*ranks*/, Initialise const& initialise) {
 }
 
 constexpr std::int64_t kMicroBatch = 2;
+constexpr double kLarge = 16;  // inputs and targets that make gradients whose norm is clipped
+
+Plan plan_of(StrategyName name, std::int64_t ranks, std::int64_t micro_batches) {
+  return {.strategy = name,
+          .ranks = ranks,
+          .micro_batch = kMicroBatch,
+          .global_batch = kMicroBatch * ranks * micro_batches,
+          .precision = DataType::kFp64,
+          .bucket = 1_KiB,
+          .first_bucket = 256_B};
+}
+
+/// Of the parameters, from training by the same optimizer on one rank with the whole global batch at once.
+double difference_from_one_rank(Plan const& plan) {
+  auto const alone = Plan{.strategy = StrategyName::kNaive,
+                          .micro_batch = plan.global_batch,
+                          .global_batch = plan.global_batch,
+                          .precision = plan.precision,
+                          .optimizer = plan.optimizer,
+                          .clips_gradients = plan.clips_gradients};
+  auto const largest = plan.clips_gradients ? kLarge : 1;
+  return largest_difference(train(plan, on_cpus, largest), train(alone, on_cpus, largest));
+}
 
 }  // namespace
 
@@ -52,4 +75,67 @@ TEST_CASE("every strategy trains like a single rank", "[conformance][strategies]
       }
     }
   }
+}
+
+// Mean gradients with many options, each against a single rank.
+TEST_CASE("every option of DDP trains like a single rank", "[conformance][strategies][cpu]") {
+  for (std::int64_t const ranks : {1, 3, 4}) {
+    for (std::int64_t const micro_batches : {1, 3}) {
+      for (auto const is_view : {false, true}) {
+        for (auto const no_sync : {false, true}) {
+          for (auto const ddp : {DdpOptions{}, DdpOptions{.static_graph = true},
+                                 DdpOptions{.find_unused_parameters = true}, DdpOptions{.first_iteration = true}}) {
+            auto plan = plan_of(StrategyName::kDdp, ranks, micro_batches);
+            plan.ddp = ddp;
+            plan.ddp.gradient_as_bucket_view = is_view;
+            plan.ddp.no_sync = no_sync;
+            INFO(fmt::format("{} ranks, {} micro-batches, view {}, no_sync {}, static {}, unused {}, first {}", ranks,
+                             micro_batches, is_view, no_sync, ddp.static_graph, ddp.find_unused_parameters,
+                             ddp.first_iteration));
+            CHECK(difference_from_one_rank(plan) < 1e-12);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("every optimizer, clipped or not, trains like a single rank under every strategy",
+          "[conformance][strategies][cpu]") {
+  for (auto const optimizer : {Optimizer::kAdamWFused, Optimizer::kAdamWForeach, Optimizer::kSgdMomentum}) {
+    for (auto const clips : {false, true}) {
+      for (auto const name : kAllStrategies) {
+        for (std::int64_t const ranks : {1, 3, 4}) {
+          auto plan = plan_of(name, ranks, 2);
+          plan.optimizer = optimizer;
+          plan.clips_gradients = clips;
+          INFO(fmt::format("{} {} clipped {} on {} ranks", name_of(name), name_of(optimizer), clips, ranks));
+          CHECK(difference_from_one_rank(plan) < 1e-12);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("states that groups of ranks share train like a single rank", "[conformance][strategies][cpu]") {
+  for (auto const name : {StrategyName::kZero1, StrategyName::kZero2, StrategyName::kZero3}) {
+    for (auto const& [ranks, group] : {std::pair{4, 2}, {6, 3}, {6, 2}, {4, 1}, {8, 4}}) {
+      for (std::int64_t const micro_batches : {1, 3}) {
+        auto plan = plan_of(name, ranks, micro_batches);
+        plan.shard_group = group;
+        plan.clips_gradients = micro_batches == 3;
+        INFO(fmt::format("{} {} ranks in groups of {}, {} micro-batches", name_of(name), ranks, group, micro_batches));
+        CHECK(difference_from_one_rank(plan) < 1e-12);
+      }
+    }
+  }
+}
+
+TEST_CASE("the norm of the gradients is above what they are clipped to, so that clipping tells",
+          "[conformance][strategies][cpu]") {
+  auto plan = plan_of(StrategyName::kNaive, 2, 1);
+  plan.optimizer = Optimizer::kSgdMomentum;
+  auto const unclipped = train(plan, on_cpus, kLarge);
+  plan.clips_gradients = true;
+  CHECK(largest_difference(train(plan, on_cpus, kLarge), unclipped) > 1e-6);
 }
