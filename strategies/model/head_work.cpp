@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "strategies/model/loss_writer.hpp"
+#include "strategies/model/transformer_layout.hpp"
 #include "strategies/model/unit_writer.hpp"
 
 namespace twinstep::strategies {
@@ -27,6 +28,7 @@ class HeadWriter {
   void write_chunks();
 
   Transformer const& model_;
+  TransformerModules modules_;
   UnitWriter w_;
   std::int64_t size_;  ///< elements of [tokens, hidden]
   std::int32_t matrix_ = -1, matrix_gradient_ = -1;
@@ -35,15 +37,18 @@ class HeadWriter {
 
 HeadWriter::HeadWriter(Transformer const& model, std::vector<Tensor> parameters, Tensor const& embedding,
                        Shape const& shape)
-    : model_{model}, w_{"head", std::move(parameters), shape}, size_{w_.tokens() * model.hidden} {
+    : model_{model},
+      modules_{modules_of(model)},
+      w_{"head", std::move(parameters), shape},
+      size_{w_.tokens() * model.hidden} {
   make_matrix(embedding);
   input_ = w_.slot("input", kInput, size_);
 }
 
 void HeadWriter::make_matrix(Tensor const& embedding) {
   if (!model_.tied_embeddings) {
-    matrix_ = w_.parameter("lm_head.weight");
-    matrix_gradient_ = w_.gradient("lm_head.weight");
+    matrix_ = w_.parameter(modules_.output + ".weight");
+    matrix_gradient_ = matrix_ + 1;
     return;
   }
   auto const& shape = w_.shape();
@@ -64,24 +69,23 @@ UnitWork HeadWriter::write() && {
 }
 
 void HeadWriter::write_whole() {
-  auto const norm = model_.fused_qkv ? "ln_f" : "norm";
   auto const normed = w_.slot("head.norm", kSaved, size_);
   auto const targets = w_.slot({"targets", kData, w_.tokens(), DataType::kInt32, MemoryCategory::kInputs});
   auto loss = LossWriter{w_, "head", targets, w_.tokens() * model_.vocabulary, LossWriter::Forward::kInForward};
-  auto const saved = w_.norm("head.norm", norm, model_.norm, input_, {normed});
+  auto const saved = w_.norm("head.norm", modules_.final_norm, model_.norm, input_, {normed});
   w_.matrix("head.logits", normed, matrix_, loss.logits());
   loss.forward();
 
   auto const logits_gradient = loss.backward();
   auto const normed_gradient = w_.slot("head.norm_gradient", kTemporary, size_);
   w_.matrix_backward("head.logits", normed, matrix_, matrix_gradient_, logits_gradient, normed_gradient);
-  w_.norm_backward("head.norm", norm, saved, {normed_gradient}, w_.slot("input_gradient", kInputGradient, size_));
+  w_.norm_backward("head.norm", modules_.final_norm, saved, {normed_gradient},
+                   w_.slot("input_gradient", kInputGradient, size_));
 }
 
 // Each chunk goes from its logits to their gradient and on to the gradients of the norm's result and of the matrix
 // before the next one begins: in backward, which follows at once.
 void HeadWriter::write_chunks() {
-  auto const norm = model_.fused_qkv ? "ln_f" : "norm";
   auto const targets = w_.slot({"targets", kData, w_.tokens(), DataType::kInt32, MemoryCategory::kInputs});
   auto const chunks = std::min(kChunks, w_.tokens());
   auto rows = std::vector<std::int64_t>{};
@@ -90,7 +94,7 @@ void HeadWriter::write_chunks() {
     rows.push_back((i + 1) * w_.tokens() / chunks - i * w_.tokens() / chunks);
     normed.push_back(w_.slot(fmt::format("head.norm.{}", i), kSaved, rows.back() * model_.hidden));
   }
-  auto const saved = w_.norm("head.norm", norm, model_.norm, input_, normed);
+  auto const saved = w_.norm("head.norm", modules_.final_norm, model_.norm, input_, normed);
   auto gradients = std::vector<std::int32_t>{};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     auto const name = fmt::format("head.{}", i);
@@ -107,7 +111,8 @@ void HeadWriter::write_chunks() {
         name + ".logits.weight_gradient", products.weight_gradient,
         {reads(logits_gradient), reads(normed[i]), i > 0 ? updates(matrix_gradient_) : writes(matrix_gradient_)});
   }
-  w_.norm_backward("head.norm", norm, saved, gradients, w_.slot("input_gradient", kInputGradient, size_));
+  w_.norm_backward("head.norm", modules_.final_norm, saved, gradients,
+                   w_.slot("input_gradient", kInputGradient, size_));
 }
 
 }  // namespace

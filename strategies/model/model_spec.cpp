@@ -3,57 +3,15 @@
 #include <numeric>
 
 #include "strategies/model/cnn_layout.hpp"
+#include "strategies/model/transformer_layout.hpp"
 
 namespace twinstep::strategies {
 namespace {
 
-void add_norm(std::vector<Tensor>& out, std::string const& name, Transformer const& model) {
-  out.push_back({name + ".weight", model.hidden});
-  if (model.norm == Norm::kLayer) out.push_back({name + ".bias", model.hidden});
-}
-
-void add_linear(std::vector<Tensor>& out, std::string const& name, std::int64_t rows, std::int64_t columns, bool bias) {
-  out.push_back({name + ".weight", rows, columns});
-  if (bias) out.push_back({name + ".bias", rows});
-}
-
-/// As transformers' LlamaDecoderLayer registers them: attention, MLP, then both norms.
-std::vector<Tensor> separate_qkv_block(Transformer const& model) {
-  auto out = std::vector<Tensor>{};
-  add_linear(out, "self_attn.q_proj", model.query_width(), model.hidden, model.qkv_bias);
-  add_linear(out, "self_attn.k_proj", model.kv_width(), model.hidden, model.qkv_bias);
-  add_linear(out, "self_attn.v_proj", model.kv_width(), model.hidden, model.qkv_bias);
-  add_linear(out, "self_attn.o_proj", model.hidden, model.query_width(), model.attention_output_bias);
-  if (model.gated_mlp) add_linear(out, "mlp.gate_proj", model.ffn, model.hidden, model.mlp_bias);
-  add_linear(out, "mlp.up_proj", model.ffn, model.hidden, model.mlp_bias);
-  add_linear(out, "mlp.down_proj", model.hidden, model.ffn, model.mlp_bias);
-  add_norm(out, "input_layernorm", model);
-  add_norm(out, "post_attention_layernorm", model);
-  return out;
-}
-
-/// As transformers' GPT2Block registers them: each norm before what it feeds.
-std::vector<Tensor> fused_qkv_block(Transformer const& model) {
-  auto out = std::vector<Tensor>{};
-  add_norm(out, "ln_1", model);
-  add_linear(out, "attn.c_attn", model.query_width() + 2 * model.kv_width(), model.hidden, model.qkv_bias);
-  add_linear(out, "attn.c_proj", model.hidden, model.query_width(), model.attention_output_bias);
-  add_norm(out, "ln_2", model);
-  if (model.gated_mlp) add_linear(out, "mlp.c_gate", model.ffn, model.hidden, model.mlp_bias);
-  add_linear(out, "mlp.c_fc", model.ffn, model.hidden, model.mlp_bias);
-  add_linear(out, "mlp.c_proj", model.hidden, model.ffn, model.mlp_bias);
-  return out;
-}
-
 std::vector<UnitParameters> parameters_of_each(Transformer const& model) {
-  auto embedding = UnitParameters{"embedding", 1, {}};
-  auto const is_gpt2 = model.fused_qkv;
-  embedding.tensors.push_back({is_gpt2 ? "wte.weight" : "embed_tokens.weight", model.vocabulary, model.hidden});
-  if (model.positions > 0) embedding.tensors.push_back({"wpe.weight", model.positions, model.hidden});
-  auto head = UnitParameters{"head", 1, {}};
-  add_norm(head.tensors, is_gpt2 ? "ln_f" : "norm", model);
-  if (!model.tied_embeddings) add_linear(head.tensors, "lm_head", model.vocabulary, model.hidden, false);
-  return {embedding, {"layer", model.layers, is_gpt2 ? fused_qkv_block(model) : separate_qkv_block(model)}, head};
+  return {{"embedding", 1, embedding_tensors(model)},
+          {"layer", model.layers, block_tensors(model)},
+          {"head", 1, head_tensors(model)}};
 }
 
 std::vector<UnitParameters> parameters_of_each(Mlp const& model) {
@@ -83,9 +41,7 @@ std::vector<UnitParameters> parameters_of_each(Cnn const& model) {
     if (blocks.projection) add_convolution(unit.tensors, *blocks.projection);
     out.push_back(std::move(unit));
   }
-  auto head = UnitParameters{"head", 1, {}};
-  add_linear(head.tensors, "fc", model.classes, features(model), true);
-  out.push_back(std::move(head));
+  out.push_back({"head", 1, {{"fc.weight", model.classes, features(model)}, {"fc.bias", model.classes}}});
   return out;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -16,6 +17,9 @@ enum class Norm : std::uint8_t {
   kLayer  ///< a weight and a bias; saves two numbers a token
 };
 
+/// Whose code names and orders the modules that hold parameters. Source: transformers' modeling_*.py.
+enum class Modules : std::uint8_t { kLlama, kGpt2, kGptNeoX, kOpt, kMpt };
+
 /// A decoder-only transformer with pre-normalised blocks: attention, residual, MLP, residual.
 /// Requires heads % kv_heads == 0 and every size >= 1; the readers see to it.
 struct Transformer {
@@ -27,20 +31,27 @@ struct Transformer {
   std::int64_t head_size = 1;  ///< heads * head_size need not be hidden
   std::int64_t ffn = 1;        ///< width inside the MLP
   std::int64_t vocabulary = 1;
-  std::int64_t positions = 0;  ///< learned position embeddings; 0 means rotary embedding, which has no parameters
+  std::int64_t positions = 0;  ///< learned position embeddings; 0 means rotary embedding or ALiBi, which have none
   std::int64_t max_sequence_length = 1;
   Norm norm = Norm::kRms;
-  bool gated_mlp = true;   ///< SwiGLU with three matrices; otherwise GELU with two
-  bool fused_qkv = false;  ///< one projection for queries, keys and values, named and ordered as GPT-2 does
+  bool gated_mlp = true;   ///< SwiGLU with three matrices; otherwise GELU or ReLU with two
+  bool fused_qkv = false;  ///< one projection for queries, keys and values
   bool qkv_bias = false;
   bool attention_output_bias = false;
   bool mlp_bias = false;
-  bool tied_embeddings = false;  ///< the head multiplies by the embedding's own matrix
-  bool dropout = false;          ///< after the embedding, attention and MLP
+  bool tied_embeddings = false;    ///< the head multiplies by the embedding's own matrix
+  bool dropout = false;            ///< after the embedding, attention and MLP
+  bool parallel_branches = false;  ///< attention and MLP both read the block's input
+  bool query_key_norm = false;     ///< an RMS norm of each head's queries and keys
+  bool relu = false;               ///< in an MLP without gate
+  bool norm_bias = true;           ///< of layer norms
+  bool alibi = false;              ///< positions as a bias of the scores
+  std::int64_t rotary_size = 0;    ///< numbers of each head that are rotated; 0 for all
+  std::optional<Modules> modules;  ///< by default Llama's, or GPT-2's with a fused projection
 
   [[nodiscard]] std::int64_t query_width() const { return heads * head_size; }
   [[nodiscard]] std::int64_t kv_width() const { return kv_heads * head_size; }
-  [[nodiscard]] bool has_rotary_embedding() const { return positions == 0; }
+  [[nodiscard]] bool has_rotary_embedding() const { return positions == 0 && !alibi; }
   bool operator==(Transformer const&) const = default;
 };
 
@@ -102,9 +113,9 @@ struct UnitParameters {
   bool operator==(UnitParameters const&) const = default;
 };
 
-/// All parameters in registration order. Names and order are those of transformers' modeling_llama.py and
-/// modeling_gpt2.py, and of torchvision's resnet.py. A tied head holds no matrix. Cost O(1) in the layers of a
-/// transformer.
+/// All parameters in registration order. Names and order are those of transformers' modeling files (`Modules`) and of
+/// torchvision's resnet.py; the norm behind OPT's layers, which it registers before them, stands with the head. A tied
+/// head holds no matrix. Cost O(1) in the layers of a transformer.
 [[nodiscard]] std::vector<UnitParameters> parameters_of(ModelSpec const& model);
 
 /// Numbers that the model's modules hold beside its parameters and that training updates without gradients: running

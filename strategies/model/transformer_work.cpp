@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "strategies/model/transformer_layout.hpp"
 #include "strategies/model/unit_writer.hpp"
 
 namespace twinstep::strategies {
@@ -31,9 +32,11 @@ void write_token_gradient(UnitWriter& w, bool is_tied, std::int32_t matrix, std:
 /// element of the matrix, forward and backward together.
 UnitWork embedding_work(Transformer const& model, std::vector<Tensor> parameters, Shape const& shape) {
   auto w = UnitWriter{"embedding", std::move(parameters), shape};
+  auto const modules = modules_of(model);
   auto const size = w.tokens() * model.hidden;
-  auto const matrix = w.parameter(model.fused_qkv ? "wte.weight" : "embed_tokens.weight");
+  auto const matrix = w.parameter(modules.token_embedding + ".weight");
   auto const has_positions = model.positions > 0;
+  auto const positions_matrix = has_positions ? w.parameter(modules.position_embedding + ".weight") : -1;
   auto const ids = w.slot({"token_ids", kData, w.tokens(), DataType::kInt32, MemoryCategory::kInputs});
   auto const out = w.slot("output", kOutput, size);
   auto const summed = model.dropout ? w.slot("embedding.sum", kTemporary, size) : out;
@@ -43,7 +46,7 @@ UnitWork embedding_work(Transformer const& model, std::vector<Tensor> parameters
   w.forward("embedding.tokens.forward", w.memory_bound(size, 2), {reads(ids), reads(matrix), writes(tokens)});
   if (has_positions) {
     w.forward("embedding.positions.forward", w.memory_bound(size, 2),
-              {reads(tokens), reads(w.parameter("wpe.weight")), writes(summed)}, 2);
+              {reads(tokens), reads(positions_matrix), writes(summed)}, 2);
   }
   if (model.dropout) {
     auto const mask = w.slot({"embedding.mask", kSaved, size, DataType::kInt8});
@@ -55,7 +58,7 @@ UnitWork embedding_work(Transformer const& model, std::vector<Tensor> parameters
   }
   if (has_positions) {
     w.backward("embedding.positions.backward", w.memory_bound(size, 1),
-               {reads(gradient), writes(w.gradient("wpe.weight"))});
+               {reads(gradient), writes(positions_matrix + 1)});
   }
   write_token_gradient(w, model.tied_embeddings, matrix, ids, gradient);
   return std::move(w).finish();
