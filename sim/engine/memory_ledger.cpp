@@ -7,7 +7,41 @@
 namespace twinstep::engine {
 
 using namespace program;
-using timeline::MemorySample;
+
+namespace {
+
+/// Writes the samples of one track, and knows how much its device's allocator has handed out.
+class SampleWriter {
+ public:
+  SampleWriter(std::vector<timeline::MemorySample>& samples, timeline::TrackId track)
+      : samples_{samples}, track_{track} {}
+
+  void write(Time time, MemoryCategory category, MemorySpace space, Bytes change) {
+    if (change != Bytes{}) samples_.push_back({track_, time, category, space, change});
+  }
+  /// With what the allocator holds after the change. It leaves the cache before it is taken, and is given back before
+  /// it is cached: nothing is ever held twice.
+  void write_change(Time time, Buffer const& buffer, Bytes change, std::optional<Bytes> reserved) {
+    if (buffer.space == MemorySpace::kDevice) allocated_ += change;
+    if (reserved && change > Bytes{}) write_fragmentation(time, *reserved);
+    write(time, buffer.category, buffer.space, change);
+    if (reserved && change < Bytes{}) write_fragmentation(time, *reserved);
+  }
+  void write_fragmentation(Time time, Bytes reserved) {
+    auto const fragmentation = reserved - allocated_;
+    write(time, MemoryCategory::kFragmentation, MemorySpace::kDevice, fragmentation - fragmentation_);
+    fragmentation_ = fragmentation;
+  }
+  void count_allocated(Bytes bytes) { allocated_ += bytes; }
+
+ private:
+  std::vector<timeline::MemorySample>& samples_;
+  timeline::TrackId track_;
+  Bytes allocated_;
+  Bytes fragmentation_;
+};
+
+}  // namespace
 
 void MemoryLedger::BuffersOf::add(OpId op, std::size_t buffer) {
   next_[buffer] = first_[op.index()];
@@ -18,13 +52,13 @@ MemoryLedger::MemoryLedger(StepProgram const& program, Role const& role, RankId 
                            Machine const& machine)
     : program_{&program},
       role_{&role},
+      machine_{&machine},
       rank_{rank},
       track_{track},
       taken_by_{role.operations.size(), role.buffers.size()},
       given_back_by_issue_{role.operations.size(), role.buffers.size()},
       given_back_by_end_{role.operations.size(), role.buffers.size()} {
-  by_host_.reserve(2 * role.buffers.size() + kEnumSize<MemoryCategory>);
-  enter_persistent(machine);
+  by_host_.reserve(2 * role.buffers.size());
   for (std::size_t i = 0; i < role.buffers.size(); ++i) {
     auto const& buffer = role.buffers[i];
     if (buffer.is_persistent || !buffer.first_use.exists()) continue;
@@ -33,46 +67,86 @@ MemoryLedger::MemoryLedger(StepProgram const& program, Role const& role, RankId 
   }
 }
 
-void MemoryLedger::enter_persistent(Machine const& machine) {
-  auto held = std::array<std::array<Bytes, kEnumSize<MemorySpace>>, kEnumSize<MemoryCategory>>{};
-  auto const at = [&](MemoryCategory category, MemorySpace space) -> Bytes& {
-    return held[static_cast<std::size_t>(category)][static_cast<std::size_t>(space)];
-  };
-  for (auto const& buffer : role_->buffers)
-    if (buffer.is_persistent) at(buffer.category, buffer.space) += size(buffer);
-  auto const& cluster = machine.cluster();
-  at(MemoryCategory::kContext, MemorySpace::kDevice) += cluster.node.gpu.context_memory.value;
-  for (auto const& communicator : program_->communicators)
-    if (program_->mesh.size(communicator.axes) > 1)
-      at(MemoryCategory::kCollectiveLibrary, MemorySpace::kDevice) += cluster.library.buffers.value;
-
-  for (std::size_t c = 0; c < held.size(); ++c)
-    for (std::size_t s = 0; s < held[c].size(); ++s)
-      if (held[c][s] > Bytes{})
-        by_host_.push_back({track_, Time{}, static_cast<MemoryCategory>(c), static_cast<MemorySpace>(s), held[c][s]});
-}
-
-Bytes MemoryLedger::size(Buffer const& buffer) const {
-  return size_of(buffer.type) * program_->evaluate(buffer.elements, rank_);
-}
-
-MemorySample MemoryLedger::sample(std::uint32_t index, Time now, bool is_taken) const {
-  auto const& buffer = role_->buffers[index];
-  return {track_, now, buffer.category, buffer.space, is_taken ? size(buffer) : -size(buffer)};
-}
-
 void MemoryLedger::on_issue(OpId op, Time now) {
-  taken_by_.for_each(op, [&](std::uint32_t buffer) { by_host_.push_back(sample(buffer, now, true)); });
-  given_back_by_issue_.for_each(op, [&](std::uint32_t buffer) { by_host_.push_back(sample(buffer, now, false)); });
+  using enum BufferEvent::Kind;
+  taken_by_.for_each(op, [&](std::uint32_t buffer) { by_host_.push_back({now, buffer, kTaken}); });
+  given_back_by_issue_.for_each(op, [&](std::uint32_t buffer) { by_host_.push_back({now, buffer, kGivenBack}); });
+  given_back_by_end_.for_each(op, [&](std::uint32_t buffer) { by_host_.push_back({now, buffer, kLetGo}); });
 }
 
 void MemoryLedger::on_end(OpId op, Time now) {
-  given_back_by_end_.for_each(op, [&](std::uint32_t buffer) { by_device_.push_back(sample(buffer, now, false)); });
+  given_back_by_end_.for_each(op, [&](std::uint32_t buffer) {
+    by_device_.push_back({now, buffer, BufferEvent::Kind::kGivenBack});
+  });
 }
 
-void MemoryLedger::append_to(std::vector<MemorySample>& samples) const {
-  samples.reserve(samples.size() + by_host_.size() + by_device_.size());
-  std::ranges::merge(by_host_, by_device_, std::back_inserter(samples), {}, &MemorySample::time, &MemorySample::time);
+std::vector<Bytes> MemoryLedger::sizes() const {
+  auto sizes = std::vector<Bytes>{};
+  sizes.reserve(role_->buffers.size());
+  for (auto const& buffer : role_->buffers)
+    sizes.push_back(size_of(buffer.type) * program_->evaluate(buffer.elements, rank_));
+  return sizes;
+}
+
+/// In the order of time; at one moment what the host does comes before what the device does.
+std::vector<BufferEvent> MemoryLedger::events() const {
+  auto events = std::vector<BufferEvent>{};
+  events.reserve(by_host_.size() + by_device_.size());
+  std::ranges::merge(by_host_, by_device_, std::back_inserter(events), {}, &BufferEvent::time, &BufferEvent::time);
+  return events;
+}
+
+Bytes MemoryLedger::library_buffers() const {
+  auto const communicators = std::ranges::count_if(program_->communicators, [&](Communicator const& communicator) {
+    return program_->mesh.size(communicator.axes) > 1;
+  });
+  return machine_->cluster().library.buffers.value * communicators;
+}
+
+/// What context and library leave to the allocator; nothing if the device's capacity is not known.
+std::optional<Bytes> MemoryLedger::room_for_segments() const {
+  auto const& gpu = machine_->cluster().node.gpu;
+  if (gpu.memory_capacity.value == Bytes{}) return std::nullopt;
+  return gpu.memory_capacity.value - gpu.context_memory.value - library_buffers();
+}
+
+MemoryLedger::Held MemoryLedger::held_all_the_time(std::vector<Bytes> const& sizes) const {
+  auto held = Held{};
+  auto const at = [&](MemoryCategory category, MemorySpace space) -> Bytes& {
+    return held[static_cast<std::size_t>(space)][static_cast<std::size_t>(category)];
+  };
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (auto const& buffer = role_->buffers[i]; buffer.is_persistent) at(buffer.category, buffer.space) += sizes[i];
+  at(MemoryCategory::kContext, MemorySpace::kDevice) += machine_->cluster().node.gpu.context_memory.value;
+  at(MemoryCategory::kCollectiveLibrary, MemorySpace::kDevice) += library_buffers();
+  return held;
+}
+
+void MemoryLedger::append_to(timeline::Timeline& timeline, ReplayAllocator replay) const {
+  auto const sizes = this->sizes();
+  auto const always = held_all_the_time(sizes);
+  auto writer = SampleWriter{timeline.memory, track_};
+  for (std::size_t c = 0; c < kEnumSize<MemoryCategory>; ++c)
+    for (std::size_t s = 0; s < kEnumSize<MemorySpace>; ++s)
+      writer.write(Time{}, static_cast<MemoryCategory>(c), static_cast<MemorySpace>(s), always[s][c]);
+
+  auto const events = this->events();
+  auto const change = [&](std::uint32_t buffer, bool is_taken) { return is_taken ? sizes[buffer] : -sizes[buffer]; };
+  if (replay == ReplayAllocator::kNo) {
+    for (auto const& [time, buffer, kind] : events)
+      if (kind != BufferEvent::Kind::kLetGo)
+        writer.write_change(time, role_->buffers[buffer], change(buffer, kind == BufferEvent::Kind::kTaken), {});
+    return;
+  }
+  auto allocator = AllocatorReplay{*role_, sizes, machine_->cluster().allocator, room_for_segments()};
+  auto const changes = allocator.run(events);
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (role_->buffers[i].is_persistent && role_->buffers[i].space == MemorySpace::kDevice)
+      writer.count_allocated(sizes[i]);
+  writer.write_fragmentation(Time{}, allocator.reserved_before());
+  for (auto const& [time, buffer, is_taken, reserved] : changes)
+    writer.write_change(time, role_->buffers[buffer], change(buffer, is_taken), reserved);
+  timeline.tracks[track_.index()].allocator = allocator.use();
 }
 
 }  // namespace twinstep::engine

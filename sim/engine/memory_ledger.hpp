@@ -1,28 +1,35 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "sim/engine/allocator_replay.hpp"
 #include "sim/engine/machine.hpp"
 #include "sim/program/step_program.hpp"
 #include "sim/timeline/timeline.hpp"
 
 namespace twinstep::engine {
 
+/// Whether a run replays the caching allocator, to say what it holds beyond what is allocated.
+enum class ReplayAllocator : std::uint8_t { kNo, kYes };
+
 /// The memory of one track over time, by the host-time rule of PyTorch's caching allocator: a buffer is allocated when
 /// the host issues the first operation that touches it, and given back when the host has issued the last one; if
 /// several streams touched it, when that last operation has ended (its block waits for an event).
 class MemoryLedger {
  public:
-  /// Enters what lives all the time: persistent buffers, the GPU context, the collective library's buffers.
   MemoryLedger(program::StepProgram const& program, program::Role const& role, RankId rank, timeline::TrackId track,
                Machine const& machine);
 
   void on_issue(OpId op, Time now);
   void on_end(OpId op, Time now);
 
-  /// Appends the samples, in the order of time.
-  void append_to(std::vector<timeline::MemorySample>& samples) const;
+  /// Appends the track's samples, in the order of time: what lives all the time (persistent buffers, the GPU's context,
+  /// the collective library's buffers), then every change. With a replay also what the allocator holds beyond that, so
+  /// that all samples of the device add up to its memory in use, and the track says what the allocator did.
+  void append_to(timeline::Timeline& timeline, ReplayAllocator replay) const;
 
  private:
   /// Lists of buffers, one list for each operation.
@@ -41,19 +48,24 @@ class MemoryLedger {
     std::vector<std::uint32_t> next_;   // by buffer
   };
 
-  void enter_persistent(Machine const& machine);
-  [[nodiscard]] timeline::MemorySample sample(std::uint32_t buffer, Time now, bool is_taken) const;
-  [[nodiscard]] Bytes size(program::Buffer const& buffer) const;
+  using Held = std::array<std::array<Bytes, kEnumSize<program::MemoryCategory>>, kEnumSize<program::MemorySpace>>;
+
+  [[nodiscard]] std::vector<Bytes> sizes() const;
+  [[nodiscard]] Held held_all_the_time(std::vector<Bytes> const& sizes) const;
+  [[nodiscard]] std::vector<BufferEvent> events() const;
+  [[nodiscard]] std::optional<Bytes> room_for_segments() const;
+  [[nodiscard]] Bytes library_buffers() const;
 
   program::StepProgram const* program_;
   program::Role const* role_;
+  Machine const* machine_;
   RankId rank_;
   timeline::TrackId track_;
   BuffersOf taken_by_;             // the issue of an operation
   BuffersOf given_back_by_issue_;  // of the last operation that touches them
   BuffersOf given_back_by_end_;
-  std::vector<timeline::MemorySample> by_host_;    // in the order of issue
-  std::vector<timeline::MemorySample> by_device_;  // in the order of completion
+  std::vector<BufferEvent> by_host_;    // in the order of issue
+  std::vector<BufferEvent> by_device_;  // in the order of completion
 };
 
 }  // namespace twinstep::engine

@@ -32,7 +32,7 @@ class Step {
 
   [[nodiscard]] bool has_unfinished_operations() const { return unfinished_ > 0; }
   [[nodiscard]] std::string who_waits_for_whom() const;
-  [[nodiscard]] timeline::Timeline timeline() &&;
+  [[nodiscard]] timeline::Timeline timeline(ReplayAllocator replay) &&;
 
  private:
   struct StreamState {

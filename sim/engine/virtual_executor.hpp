@@ -2,6 +2,7 @@
 
 #include "sim/engine/fidelity.hpp"
 #include "sim/engine/machine.hpp"
+#include "sim/engine/memory_ledger.hpp"
 #include "sim/program/step_program.hpp"
 #include "sim/timeline/timeline.hpp"
 
@@ -10,12 +11,14 @@ namespace twinstep::engine {
 /// Runs one training step in virtual time.
 ///
 /// Ranks that behave alike are simulated once, so the cost does not grow with the number of replicas; exact, every rank
-/// and every message is simulated. Requires a
-/// well-formed program whose mesh has at most as many ranks as the machine has GPUs, and element types that the GPU can
-/// compute with. The same input gives the same timeline, bit for bit.
+/// and every message is simulated. Requires a well-formed program whose mesh has at most as many ranks as the machine
+/// has GPUs, and element types that the GPU can compute with. The same input gives the same timeline, bit for bit.
+/// Without `replay` the ledger lacks what the caching allocator holds beyond what is allocated: for who only asks for
+/// times.
 ///
 /// @throws program::StuckProgram if ranks wait for each other for ever
 [[nodiscard]] timeline::Timeline run(program::StepProgram const& program, Machine const& machine,
-                                     Fidelity fidelity = Fidelity::kFolded);
+                                     Fidelity fidelity = Fidelity::kFolded,
+                                     ReplayAllocator replay = ReplayAllocator::kYes);
 
 }  // namespace twinstep::engine

@@ -200,40 +200,6 @@ TEST_CASE("compute that starts under a collective has the SMs that are left", "[
   CHECK(span_named(timeline, "gemm").end == 3500_ns);
 }
 
-TEST_CASE("memory is taken when the host issues the first user and given back when it has issued the last",
-          "[engine][memory]") {
-  // The host issues at 5, 10 and 15 us, long before the kernels run.
-  auto cluster = tests::crossbar_node(1, 1_GBps, 0_us);
-  cluster.node.host.launch.value = 5_us;
-  auto job = Job{1};
-  auto const stream = job.role.stream("compute");
-  auto const buffer = job.role.whole(job.buffer(100));
-  job.role.add(stream, job.name("make"), Delay{100_us}, {writes(buffer)});
-  job.role.add(stream, job.name("use"), Delay{100_us}, {reads(buffer)});
-  job.delay(stream, "other", 100_us);
-  auto const memory = job.run(cluster).memory;
-  REQUIRE(memory.size() == 2);
-  CHECK(memory[0].time == 5_us);
-  CHECK(memory[0].change == 100_B);
-  CHECK(memory[1].time == 10_us);
-  CHECK(memory[1].change == -(100_B));
-}
-
-TEST_CASE("memory that several streams used is given back when its last user has ended", "[engine][memory]") {
-  // PyTorch's allocator lets a block that another stream used go when that stream's event has come: here at 300 us.
-  auto cluster = tests::crossbar_node(1, 1_GBps, 0_us);
-  auto job = Job{1};
-  auto const a = job.role.stream("a");
-  auto const b = job.role.stream("b");
-  auto const buffer = job.role.whole(job.buffer(100));
-  auto const make = job.role.add(a, job.name("make"), Delay{100_us}, {writes(buffer)});
-  job.role.wait(b, make);
-  job.role.add(b, job.name("use"), Delay{200_us}, {reads(buffer)});
-  auto const memory = job.run(cluster).memory;
-  REQUIRE(memory.size() == 2);
-  CHECK(memory[1].time == 300_us);
-}
-
 TEST_CASE("the same program on the same machine gives the same timeline, bit for bit", "[engine]") {
   auto const run = [] {
     auto job = Job{4};

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/engine/caching_allocator.hpp"
+#include "sim/program/step_program.hpp"
+#include "sim/timeline/timeline.hpp"
+
+namespace twinstep::engine {
+
+/// What happens to a buffer of a role at a moment.
+struct BufferEvent {
+  enum class Kind : std::uint8_t {
+    kTaken,      ///< the host issues the first operation that touches it
+    kLetGo,      ///< the host has issued the last one, of several streams
+    kGivenBack,  ///< nothing uses it any more
+  };
+  Time time;
+  std::uint32_t buffer = 0;
+  Kind kind{};
+};
+
+/// A change to what a rank holds, and what the allocator has reserved after it.
+struct MemoryChange {
+  Time time;
+  std::uint32_t buffer = 0;
+  bool is_taken = false;
+  Bytes reserved;
+};
+
+/// A training job's requests to the caching allocator: persistent buffers once, in the order in which a framework makes
+/// them (parameters, gradients, optimizer, the rest), then a step again and again until it leaves as much reserved as
+/// the one before it; three times at most.
+///
+/// A buffer belongs to the stream of the operation that first touches it; persistent ones to the role's first stream,
+/// as the job makes them before any step. Host and NVMe memory have no such allocator.
+class AllocatorReplay {
+ public:
+  /// @param sizes     of the role's buffers
+  /// @param capacity  what the device has for segments; without, it never runs out
+  AllocatorReplay(program::Role const& role, std::span<Bytes const> sizes, hardware::Allocator const& settings,
+                  std::optional<Bytes> capacity);
+
+  /// Replays the step until it repeats itself. The changes of its last repetition, in the order of time: what waits for
+  /// an event is given back earlier where a retry has waited for it.
+  [[nodiscard]] std::vector<MemoryChange> run(std::span<BufferEvent const> step);
+
+  [[nodiscard]] Bytes reserved_before() const { return reserved_before_; }  ///< when the last repetition began
+  [[nodiscard]] timeline::AllocatorUse use() const { return {allocator_.segments(), retries_}; }
+
+ private:
+  void make_persistent();
+  void repeat(std::span<BufferEvent const> step);
+  void take(BufferEvent const& event);
+  void give_back(BufferEvent const& event);
+  [[nodiscard]] bool is_replayed(std::size_t buffer) const;
+  [[nodiscard]] StreamId stream_of(program::Buffer const& buffer) const;
+
+  program::Role const* role_;
+  std::span<Bytes const> sizes_;
+  CachingAllocator allocator_;
+  std::vector<CachingAllocator::Block> blocks_;  // by buffer
+  std::vector<std::uint32_t> waiting_;           // buffers that the host has let go of
+  std::vector<MemoryChange> changes_;            // of the last repetition
+  Bytes reserved_before_;
+  std::int64_t retries_ = 0;  // of the last repetition
+};
+
+}  // namespace twinstep::engine
