@@ -34,7 +34,17 @@ struct ProfilesOptions {
 int profiles(ProfilesOptions const& options);
 
 struct ImportOptions {
-  enum class Source { kNcclTopology, kNvidiaSmi, kNcclTests, kKineto, kStepTimes } source = Source::kNcclTopology;
+  enum class Source {
+    kNcclTopology,
+    kNvidiaSmi,
+    kNcclTests,
+    kKineto,
+    kStepTimes,
+    kDeepSpeed,
+    kAccelerate,
+    kTorchtitan,
+    kHfConfig
+  } source = Source::kNcclTopology;
   std::vector<std::string> files;    ///< traces and step times: one for each rank; otherwise one
   std::optional<std::string> out;    ///< standard output without
   std::string gpu;                   ///< profile of a node's GPUs; by what the dump says without

@@ -3,6 +3,7 @@
 #include "app/commands.hpp"
 #include "app/measured_step.hpp"
 #include "app/output.hpp"
+#include "app/users_file.hpp"
 #include "sim/io/document.hpp"
 #include "sim/io/timeline_json.hpp"
 #include "validate/records/ddp_times.hpp"
@@ -37,6 +38,24 @@ void import_logs(ImportOptions const& options, records::NamedText const& file) {
   put(options, records::records_json(file.name, logs));
 }
 
+/// A scenario to fill in on standard output or in a file, what it leaves out on standard error.
+void import_configuration(ImportOptions const& options, records::NamedText const& file) {
+  using Source = ImportOptions::Source;
+  auto warnings = std::vector<std::string>{};
+  auto const text = [&] {
+    switch (options.source) {
+      case Source::kAccelerate:
+        return scenario_of(strategies::UsersFormat::kAccelerate, {file.name, file.text}, warnings);
+      case Source::kTorchtitan:
+        return scenario_of(strategies::UsersFormat::kTorchtitan, {file.name, file.text}, warnings);
+      case Source::kHfConfig: return scenario_of_model(file.name, warnings);
+      default: return scenario_of(strategies::UsersFormat::kDeepSpeed, {file.name, file.text}, warnings);
+    }
+  }();
+  for (auto const& warning : warnings) warn(warning);
+  put(options, text);
+}
+
 /// The timeline in a file and what it comes to on standard output; without a file, the timeline alone.
 void import_traces(ImportOptions const& options, std::vector<records::NamedText> const& files) {
   auto documents = std::vector<io::Node>{};
@@ -64,6 +83,10 @@ int import_file(ImportOptions const& options) {
     case ImportOptions::Source::kStepTimes:
       put(options, records::step_records_json(records::read_step_times(files)));
       break;
+    case ImportOptions::Source::kDeepSpeed:
+    case ImportOptions::Source::kAccelerate:
+    case ImportOptions::Source::kTorchtitan:
+    case ImportOptions::Source::kHfConfig: import_configuration(options, files.front()); break;
   }
   return kDone;
 }

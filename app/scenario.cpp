@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include "app/strategy_titles.hpp"
+#include "app/users_file.hpp"
 #include "hw_profiles/reader.hpp"
 #include "sim/base/input_error.hpp"
 #include "strategies/model/read_model.hpp"
@@ -14,15 +16,18 @@
 namespace twinstep::app {
 namespace {
 
-/// A GPU without a rate for the plan's type cannot train in it.
-void check_precision(io::Node const& training, Scenario const& scenario) {
+/// A GPU without a rate for a type of the plan cannot compute in it.
+void check_rates(io::Node const& training, Scenario const& scenario) {
   auto const& gpu = scenario.cluster.node.gpu;
-  if (gpu.peak(scenario.plan.precision)) return;
-  auto known = std::string{};
-  for (auto const& peak : gpu.peaks) known += fmt::format("{}{}", known.empty() ? "" : ", ", name_of(peak.type));
-  auto const place = training.find("precision").value_or(training);
-  place.fail(fmt::format("{} has no rate for {}", gpu.name, name_of(scenario.plan.precision)),
-             fmt::format("use one of {}", known));
+  auto const check = [&](char const* key, DataType type) {
+    if (gpu.peak(type)) return;
+    auto known = std::vector<std::string_view>{};
+    for (auto const& peak : gpu.peaks) known.push_back(name_of(peak.type));
+    training.find(key).value_or(training).fail(fmt::format("{} has no rate for {}", gpu.name, name_of(type)),
+                                               fmt::format("use one of {}", fmt::join(known, ", ")));
+  };
+  check("precision", scenario.plan.precision);
+  if (scenario.plan.linear_type) check("linear_type", *scenario.plan.linear_type);
 }
 
 /// Whether the scenario changes more of a profile than the number of nodes.
@@ -30,23 +35,6 @@ bool is_changed(io::Node const& cluster) {
   if (!cluster.is(io::Node::Type::kObject) || !cluster.has("profile")) return false;
   auto const parts = {"gpu", "node", "fabric", "collectives"};
   return std::ranges::any_of(parts, [&](char const* part) { return cluster.has(part); });
-}
-
-/// The strategy's name and what else the scenario says about it; " (2)" and so on where that was said before.
-std::string strategy_title(strategies::Plan const& plan, io::Node const& strategy,
-                           std::vector<Scenario> const& earlier) {
-  auto title = std::string{name_of(plan.strategy)};
-  if (plan.recompute == strategies::Recompute::kFull) title += " + recompute";
-  for (auto const* const key : {"ranks", "bucket", "first_bucket"})
-    if (auto const value = strategy.find(key))
-      title += fmt::format(
-          ", {} {}", key,
-          value->is(io::Node::Type::kString) ? std::string{value->string()} : std::to_string(value->integer()));
-  auto const is_same = [&](Scenario const& other) {
-    return other.strategy_title == title || other.strategy_title.starts_with(title + " (");
-  };
-  if (auto const same = std::ranges::count_if(earlier, is_same); same > 0) title += fmt::format(" ({})", same + 1);
-  return title;
 }
 
 /// What stands where an object belongs is most often its name. Throws InputError that shows the object to write.
@@ -80,15 +68,19 @@ std::vector<Scenario> read_scenarios(std::string const& path, std::vector<std::s
   auto const is_list = strategy.is(io::Node::Type::kArray);
   auto const strategies = is_list ? strategy.elements() : std::vector{strategy};
   if (strategies.empty()) strategy.fail("found no strategy", "name at least one");
-  auto scenarios = std::vector<Scenario>{};
+  auto written = std::vector<Written>{};
   for (auto const& each : strategies) {
     refuse_name(each, "name", "zero-3");
-    auto scenario = common;
-    scenario.plan = read_plan(document.at("training"), each, scenario.model, scenario.cluster.gpus());
-    check_precision(document.at("training"), scenario);
-    scenario.strategy_title = strategy_title(scenario.plan, each, scenarios);
-    scenarios.push_back(std::move(scenario));
+    written.push_back(with_users_file(document, each, directory, common.warnings));
   }
+  auto scenarios = std::vector<Scenario>(written.size(), common);
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    auto const& [training, each] = written[i];
+    scenarios[i].plan = read_plan(training, each, common.model, common.cluster.gpus());
+    check_rates(training, scenarios[i]);
+  }
+  auto const titles = strategy_titles(written);
+  for (std::size_t i = 0; i < written.size(); ++i) scenarios[i].strategy_title = titles[i];
   return scenarios;
 }
 

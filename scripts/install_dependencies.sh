@@ -5,7 +5,8 @@ set -euo pipefail
 packages=(
   g++ cmake ninja-build git ca-certificates python3 iproute2
   libfmt-dev nlohmann-json3-dev libvalijson-dev libcli11-dev libboost-graph-dev
-  libpugixml-dev libssl-dev zlib1g-dev libceres-dev libopenblas-dev libgloo-dev catch2 libbenchmark-dev time
+  libpugixml-dev libyaml-cpp-dev libtoml11-dev libssl-dev zlib1g-dev libceres-dev libopenblas-dev libgloo-dev
+  catch2 libbenchmark-dev time
 )
 
 missing=()

@@ -36,6 +36,10 @@ void add_import(CLI::App& program, int& exit_code) {
   add("nccl-tests", "Records from logs of nccl-tests and rccl-tests", Source::kNcclTests);
   add("kineto", "A timeline from traces of the PyTorch profiler", Source::kKineto);
   add("step-times", "Step records from CSV or PyTorch's DDP benchmark", Source::kStepTimes);
+  add("deepspeed", "A scenario from a DeepSpeed JSON", Source::kDeepSpeed);
+  add("accelerate", "A scenario from an accelerate YAML", Source::kAccelerate);
+  add("torchtitan", "A scenario from a torchtitan TOML", Source::kTorchtitan);
+  add("hf-config", "A scenario from a model's config.json", Source::kHfConfig);
 }
 
 }  // namespace twinstep::app

@@ -20,3 +20,12 @@ twinstep_library(sim_schema
 # Optimising or with sanitizers, GCC 12 warns of the standard library's own strings and regular expressions in it.
 set_source_files_properties(io/schema.cpp PROPERTIES
   COMPILE_OPTIONS "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-maybe-uninitialized>")
+
+# Configurations of other programs: yaml-cpp and toml11 stay behind one file each.
+find_package(yaml-cpp REQUIRED)
+find_package(toml11 REQUIRED)
+twinstep_library(sim_io_formats
+  SOURCES io/foreign_tree.cpp io/toml.cpp io/yaml.cpp
+  HEADERS io/foreign_tree.hpp io/other_formats.hpp
+  DEPENDS sim_io
+  PRIVATE yaml-cpp toml11::toml11)

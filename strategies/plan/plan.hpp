@@ -8,6 +8,7 @@
 #include "sim/base/data_type.hpp"
 #include "sim/base/enum_names.hpp"
 #include "sim/base/units.hpp"
+#include "strategies/model/shape.hpp"
 #include "strategies/plan/framework_options.hpp"
 
 namespace twinstep::strategies {
@@ -62,6 +63,11 @@ struct Plan {
   /// keeps fp32 masters.
   DataType precision = DataType::kBf16;
   bool flash_attention = true;
+  Activation activation = Activation::kEager;
+  CrossEntropy cross_entropy = CrossEntropy::kPlain;
+  NormKernels norms = NormKernels::kFused;
+  std::optional<DataType> linear_type;     ///< in which a block's linear layers multiply, if not the precision
+  Scaling scaling = Scaling::kTensorWise;  ///< of numbers for `linear_type`
   std::optional<Bytes> bucket;        ///< a bucket of gradients closes when it holds this much; see `bucket_limits`
   std::optional<Bytes> first_bucket;  ///< the first bucket of a step likewise
   /// Ranks that states are sharded over, neighbours; the groups are replicas of each other. 0 for all.

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "strategies/import/users_file.hpp"
+
+/// One reader for each program.
+namespace twinstep::strategies {
+
+/// DeepSpeed's JSON (deepspeed/runtime/config.py, deepspeed/runtime/zero/config.py). "auto" stays for what follows from
+/// the model and is left open for what Hugging Face's Trainer fills in from its own arguments.
+[[nodiscard]] UsersFile read_deepspeed(io::Node const& config);
+
+/// accelerate's YAML with its fsdp_config or deepspeed_config; `directory` is where the latter's own file is looked
+/// for. Processes become ranks. Source: accelerate/utils/dataclasses.py, accelerate/commands/config/.
+[[nodiscard]] UsersFile read_accelerate(io::Node const& config, std::string const& directory);
+
+/// torchtitan's TOML, with parallel degrees under [parallelism] or, in older files, under [training] and
+/// [experimental]. Source: torchtitan/config/job_config.py, torchtitan/models/llama3/infra/parallelize.py.
+[[nodiscard]] UsersFile read_torchtitan(io::Node const& config);
+
+}  // namespace twinstep::strategies

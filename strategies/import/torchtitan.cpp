@@ -1,0 +1,272 @@
+#include <array>
+#include <charconv>
+#include <initializer_list>
+
+#include <fmt/format.h>
+
+#include "strategies/import/known_keys.hpp"
+#include "strategies/import/readers.hpp"
+
+namespace twinstep::strategies {
+namespace {
+
+constexpr auto kNotModelled = std::to_array<NotModelled>({
+    {"activation_checkpoint.early_stop", "recomputation stops as soon as backward has what it needs", "true"},
+    {"activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns", "every second product is kept", {}},
+    {"float8.enable_fsdp_float8_all_gather", "parameters are gathered in the precision of compute", {}},
+    {"float8.filter_fqns", "each linear layer of a block multiplies in 8 bits", {}},
+    {"optimizer.early_step_in_backward", "the update follows backward", {}},
+    {"optimizer.momentum", "SGD has momentum", {}},
+    {"fault_tolerance.enable", "there is one job", {}},
+    {"parallelism.enable_compiled_autograd", "backward is PyTorch's", {}},
+    {"parallelism.fsdp_disable_prefetch", "units are prefetched", {}},
+    {"training.enable_compiled_autograd", "backward is PyTorch's", {}},
+});
+
+constexpr auto kKeys = KnownKeys{
+    .format = "a torchtitan configuration",
+    .read = R"(
+        training.batch_size training.local_batch_size training.global_batch_size training.seq_len training.max_norm
+        training.dtype training.enable_cpu_offload training.mixed_precision_param training.mixed_precision_reduce
+        training.compile compile.enable
+        training.data_parallel_degree training.data_parallel_replicate_degree training.data_parallel_shard_degree
+        training.data_parallel_type training.tensor_parallel_degree training.fsdp_reshard_after_forward
+        parallelism.data_parallel_replicate_degree parallelism.data_parallel_shard_degree
+        parallelism.fsdp_reshard_after_forward parallelism.tensor_parallel_degree
+        parallelism.pipeline_parallel_degree parallelism.context_parallel_degree parallelism.expert_parallel_degree
+        parallelism.expert_tensor_parallel_degree
+        experimental.pipeline_parallel_degree experimental.context_parallel_degree
+        activation_checkpoint.mode activation_checkpoint.selective_ac_option
+        optimizer.name optimizer.implementation optimizer.fused optimizer.foreach
+        model.converters float8.recipe_name float8.enable_float8_linear)",
+    .no_matter = R"(
+        checkpoint comm debug fault_tolerance job logging lr_scheduler memory_estimation metrics mx profiling
+        validation compile.backend compile.components
+        experimental.custom_args_module experimental.custom_import experimental.enable_async_tensor_parallel
+        experimental.enable_compiled_autograd experimental.pipeline_parallel_microbatches
+        experimental.pipeline_parallel_schedule experimental.pipeline_parallel_schedule_csv
+        experimental.pipeline_parallel_split_points experimental.context_parallel_rotate_method
+        activation_checkpoint.debug activation_checkpoint.determinism_check
+        activation_checkpoint.preserve_rng_state activation_checkpoint.memory_budget
+        activation_checkpoint.visualize_memory_budget_pareto
+        float8.emulate float8.force_recompute_fp8_weight_in_bwd float8.moe_fqns_prototype
+        float8.precompute_float8_dynamic_scale_for_fsdp
+        model.flavor model.hf_assets_path model.name model.norm_type model.print_after_conversion model.tokenizer_path
+        optimizer.beta1 optimizer.beta2 optimizer.eps optimizer.lr optimizer.weight_decay
+        parallelism.context_parallel_rotate_method parallelism.disable_loss_parallel
+        parallelism.enable_async_tensor_parallel parallelism.module_fqns_per_model_part
+        parallelism.pipeline_parallel_first_stage_less_layers parallelism.pipeline_parallel_last_stage_less_layers
+        parallelism.pipeline_parallel_layers_per_stage parallelism.pipeline_parallel_microbatch_size
+        parallelism.pipeline_parallel_schedule parallelism.pipeline_parallel_schedule_csv
+        parallelism.pipeline_parallel_split_points
+        training.dataset training.dataset_path training.debug_moe_force_load_balance training.deterministic
+        training.enable_async_tensor_parallel training.enable_loss_parallel training.gc_debug training.gc_freq
+        training.seed training.steps training.warmup_steps)",
+    .not_modelled = kNotModelled,
+};
+
+/// The first of `places` that the file has: {section, key}, newer ones first.
+using Place = std::pair<char const*, char const*>;
+
+class Reader {
+ public:
+  explicit Reader(io::Node const& config) : config_{config} {}
+
+  UsersFile read() {
+    report_keys(config_, kKeys, out_.warnings);
+    refuse_other_parallelism();
+    read_strategy();
+    read_batches();
+    read_types();
+    read_optimizer();
+    read_recompute();
+    read_compiler();
+    read_float8();
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] std::optional<io::Node> find(std::initializer_list<Place> places) const {
+    for (auto const& [section, key] : places)
+      if (auto const table = config_.find(section))
+        if (auto const value = table->find(key)) return value;
+    return std::nullopt;
+  }
+
+  void refuse_other_parallelism() const {
+    auto const refuse = [this](std::initializer_list<Place> places, std::string_view kind) {
+      if (auto const degree = find(places); degree && degree->integer() > 1)
+        degree->fail(
+            fmt::format("found {} parallelism of degree {}, which is not modelled yet", kind, degree->integer()),
+            "set it to 1");
+    };
+    refuse({{"parallelism", "tensor_parallel_degree"}, {"training", "tensor_parallel_degree"}}, "tensor");
+    refuse({{"parallelism", "pipeline_parallel_degree"}, {"experimental", "pipeline_parallel_degree"}}, "pipeline");
+    refuse({{"parallelism", "context_parallel_degree"}, {"experimental", "context_parallel_degree"}}, "context");
+    refuse({{"parallelism", "expert_parallel_degree"}}, "expert");
+  }
+
+  /// Sharding is fully_shard, -1 over all that replication leaves; without sharding it is DDP.
+  void read_strategy() {
+    auto const shard = find({{"parallelism", "data_parallel_shard_degree"},
+                             {"training", "data_parallel_shard_degree"},
+                             {"training", "data_parallel_degree"}});
+    auto const replicate =
+        find({{"parallelism", "data_parallel_replicate_degree"}, {"training", "data_parallel_replicate_degree"}});
+    auto const type = find({{"training", "data_parallel_type"}});
+    auto const shards = shard ? shard->integer() : -1;
+    auto const replicas = replicate ? replicate->integer_from(1) : 1;
+    if (shards != -1 && shards < 1)
+      shard->fail(fmt::format("found {}, expected -1 or a number of ranks", shards), "-1 takes all that are left");
+    if (replicas > kMostRanks || shards > kMostRanks)
+      (shards > kMostRanks ? shard : replicate)->fail("found a degree beyond any cluster", "lower it");
+    auto const is_ddp = (type && type->string() == "ddp") || (shards == 1 && replicas > 1);
+    auto const ranks = shards * replicas;
+    out_.strategy.put("name", shard.value_or(config_), is_ddp ? R"("ddp")" : R"("fsdp2")");
+    if (shards > 0) out_.strategy.put("ranks", *shard, std::to_string(ranks));
+    if (!is_ddp) read_sharding(shards, replicas, shard, replicate);
+    if (auto const offload = find({{"training", "enable_cpu_offload"}}); offload && offload->boolean())
+      out_.strategy.put("offload", *offload, R"({"parameters": "cpu"})");
+  }
+
+  void read_sharding(std::int64_t shards, std::int64_t replicas, std::optional<io::Node> const& shard,
+                     std::optional<io::Node> const& replicate) {
+    // Embedding, and final norm with head, are units of their own beside the layers.
+    out_.strategy.put("shards_root", config_, "false");
+    if (replicas > 1 && shards > 1) out_.strategy.put("shard_group", *shard);
+    if (replicas > 1 && shards < 1) out_.strategy.put("replicas", *replicate);
+    auto const policy =
+        find({{"parallelism", "fsdp_reshard_after_forward"}, {"training", "fsdp_reshard_after_forward"}});
+    if (!policy) return;
+    auto const word = policy->string();
+    if (word != "default" && word != "always" && word != "never")
+      policy->fail(fmt::format("found {}, expected one of default, always, never", quoted(word)), "choose one of them");
+    out_.strategy.put("reshard_after_forward", *policy, word == "never" ? "false" : "true");
+  }
+
+  void read_batches() {
+    auto const micro = find({{"training", "local_batch_size"}, {"training", "batch_size"}});
+    if (micro) out_.training.put("micro_batch", *micro);
+    if (!micro) out_.training.put("micro_batch", config_, "8");  // torchtitan's default
+    if (auto const global = find({{"training", "global_batch_size"}}); global && global->integer() != -1)
+      out_.training.put("global_batch", *global);
+    if (auto const length = find({{"training", "seq_len"}}))
+      out_.training.put("sequence_length", *length);
+    else
+      out_.training.put("sequence_length", config_, "2048");  // likewise
+    auto const norm = find({{"training", "max_norm"}});
+    out_.training.put("clip_gradients", norm.value_or(config_), !norm || norm->number() > 0 ? "true" : "false");
+  }
+
+  /// Our name of a PyTorch type.
+  static std::string type_of(io::Node const& node) {
+    for (auto const& [theirs, ours] : {std::pair{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", "fp32"}})
+      if (node.string() == theirs) return io::json_string(ours);
+    node.fail(fmt::format("found {}, expected bfloat16, float16 or float32", quoted(node.string())),
+              "choose one of them");
+  }
+
+  /// Mixed precision is fully_shard's; under DDP it is autocast, which reduces gradients as they are held.
+  void read_types() {
+    auto const param = find({{"training", "mixed_precision_param"}});
+    auto const reduce = find({{"training", "mixed_precision_reduce"}});
+    auto const held = find({{"training", "dtype"}});
+    out_.training.put("precision", param.value_or(config_), param ? type_of(*param) : R"("bf16")");
+    if (held) out_.training.put("parameter_type", *held, type_of(*held));
+    if (out_.strategy.node().at("name").string() == "fsdp2")
+      out_.training.put("reduce_type", reduce.value_or(config_), reduce ? type_of(*reduce) : R"("fp32")");
+  }
+
+  /// "for-loop" is slower than foreach still.
+  void read_optimizer() {
+    auto const name = find({{"optimizer", "name"}});
+    auto const implementation = find({{"optimizer", "implementation"}});
+    auto const fused = find({{"optimizer", "fused"}});
+    auto const word = implementation ? implementation->string() : std::string_view{"fused"};
+    auto const is_fused = word == "fused" && (!fused || fused->boolean());
+    if (word == "for-loop")
+      out_.warnings.push_back(at_place_of(*implementation, "\"for-loop\" is not modelled: foreach is taken"));
+    else if (word != "fused" && word != "foreach")
+      implementation->fail(fmt::format("found {}, expected one of for-loop, foreach, fused", quoted(word)),
+                           "choose one of them");
+    if (name && name->string() != "AdamW" && name->string() != "Adam")
+      out_.warnings.push_back(
+          at_place_of(*name, fmt::format("{} is not modelled: AdamW is taken", quoted(name->string()))));
+    out_.training.put("optimizer", implementation.value_or(name.value_or(config_)),
+                      is_fused ? R"("adamw-fused")" : R"("adamw-foreach")");
+  }
+
+  /// Selective by default, every second layer.
+  void read_recompute() {
+    auto const mode = find({{"activation_checkpoint", "mode"}});
+    auto const option = find({{"activation_checkpoint", "selective_ac_option"}});
+    auto const word = mode ? mode->string() : std::string_view{"selective"};
+    auto const place = option.value_or(mode.value_or(config_));
+    if (word == "none" || word == "full")
+      out_.strategy.put("recompute", *mode, io::json_string(word));
+    else if (word == "memory_budget")
+      out_.warnings.push_back(at_place_of(*mode, "\"memory_budget\" is not modelled: nothing is recomputed"));
+    else if (word != "selective")
+      mode->fail(fmt::format("found {}, expected one of none, full, selective", quoted(word)), "choose one of them");
+    else if (option && option->is(io::Node::Type::kString) && option->string() == "op")
+      out_.strategy.put("recompute", place, R"("per-op")");
+    else
+      out_.strategy.put("recompute", place,
+                        fmt::format(R"({{"what": "full", "every": {}}})", option ? every_of(*option) : 2));
+  }
+
+  /// 2 or "2".
+  static std::int64_t every_of(io::Node const& option) {
+    if (option.is(io::Node::Type::kNumber)) return option.integer_from(1);
+    auto const text = option.string();
+    auto every = std::int64_t{0};
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), every);
+    if (error != std::errc{} || end != text.data() + text.size() || every < 1)
+      option.fail(fmt::format("found {}, expected \"op\" or a number of layers", quoted(text)), "choose one of them");
+    return every;
+  }
+
+  void read_compiler() {
+    auto const compile = find({{"compile", "enable"}, {"training", "compile"}});
+    if (compile && compile->boolean())
+      out_.open.push_back({"cluster", "stack",
+                           at_place_of(*compile,
+                                       "is not modelled by the strategy: name what runs the kernels, "
+                                       "\"stack\": \"pytorch-compiled\" of the cluster")});
+  }
+
+  /// The converter "float8" and, in older files, a flag.
+  void read_float8() {
+    auto const older = find({{"float8", "enable_float8_linear"}});
+    if (older && older->boolean()) put_float8(*older);
+    auto const converters = find({{"model", "converters"}});
+    if (!converters) return;
+    for (auto const& converter : converters->elements())
+      if (converter.string() == "float8" || converter.string() == "quantize.linear.float8")
+        put_float8(converter);
+      else
+        out_.warnings.push_back(at_place_of(
+            converter, fmt::format("{} is not modelled: the precision is taken", quoted(converter.string()))));
+  }
+
+  void put_float8(io::Node const& place) {
+    out_.training.put("linear_type", place, R"("fp8")");
+    auto const recipe = find({{"float8", "recipe_name"}});
+    if (recipe && recipe->string() != "tensorwise") out_.training.put("scaling", *recipe, R"("row-wise")");
+    if (recipe && recipe->string() == "rowwise_with_gw_hp")
+      out_.warnings.push_back(at_place_of(*recipe, "is not modelled: weight gradients multiply in 8 bits too"));
+  }
+
+  static constexpr std::int64_t kMostRanks = 10'000'000;
+
+  io::Node config_;
+  UsersFile out_;
+};
+
+}  // namespace
+
+UsersFile read_torchtitan(io::Node const& config) {
+  return Reader{config}.read();
+}
+
+}  // namespace twinstep::strategies

@@ -1,0 +1,263 @@
+#include "sim/io/document_text.hpp"
+#include "sim/io/other_formats.hpp"
+#include "strategies/import/users_file.hpp"
+#include "strategies/plan/read_plan.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/plans.hpp"
+
+using namespace twinstep;
+using namespace twinstep::strategies;
+using namespace twinstep::tests;
+using Catch::Contains;
+
+namespace {
+
+UsersFile deepspeed(std::string const& text) {
+  return read_users_text(UsersFormat::kDeepSpeed, {"ds.json", text});
+}
+
+UsersFile accelerate(std::string const& text) {
+  return read_users_text(UsersFormat::kAccelerate, {"fsdp.yaml", text});
+}
+
+UsersFile torchtitan(std::string const& text) {
+  return read_users_text(UsersFormat::kTorchtitan, {"train.toml", text});
+}
+
+/// The plan of a file alone, for LLaMA-2-7B on 16 GPUs.
+Plan plan_of(UsersFile const& file) {
+  return read_plan(file.training.node(), file.strategy.node(), llama_2_7b(), 16);
+}
+
+template <class Read>
+std::string refusal_of(Read read, std::string const& text) {
+  try {
+    static_cast<void>(plan_of(read(text)));
+  } catch (InputError const& error) {
+    return error.what();
+  }
+  return "it was read";
+}
+
+std::string yaml_as_json(std::string const& text) {
+  return io::document_text(io::parse_yaml({"a.yaml", text}));
+}
+
+std::string toml_as_json(std::string const& text) {
+  return io::document_text(io::parse_toml({"a.toml", text}));
+}
+
+}  // namespace
+
+TEST_CASE("YAML is read with the types that PyYAML gives it", "[import]") {
+  CHECK(yaml_as_json("a: yes\nb: 'no'\nc: 1e8\nd: [1, -2.5, ~]\ne:\nf: x y\n") ==
+        R"({"a": true, "b": "no", "c": 100000000, "d": [1, -2.5, null], "e": null, "f": "x y"})"
+        "\n");
+  CHECK(yaml_as_json("a: &x {b: 1}\nc: *x\n") == "{\"a\": {\"b\": 1}, \"c\": {\"b\": 1}}\n");
+}
+
+TEST_CASE("what is no YAML or TOML is refused where it ends to be", "[import]") {
+  auto const refusal = [](auto parse, std::string const& text) {
+    try {
+      static_cast<void>(parse({"a.file", text}));
+    } catch (InputError const& error) {
+      return std::string{error.what()};
+    }
+    return std::string{"it was read"};
+  };
+  auto const yaml = [&](std::string const& text) { return refusal(io::parse_yaml, text); };
+  auto const toml = [&](std::string const& text) { return refusal(io::parse_toml, text); };
+  CHECK_THAT(yaml("a: 1\nb: [1, 2\n"), Catch::StartsWith("a.file:3:1: ") && Contains("no YAML"));
+  CHECK_THAT(yaml("a: 1\na: 2\n"), Catch::StartsWith("a.file:2:1: ") && Contains("a second time"));
+  CHECK_THAT(yaml("a: 1\n---\nb: 2\n"), Contains("2 YAML documents"));
+  CHECK_THAT(yaml("? [a]\n: 1\n"), Contains("a key that is no text"));
+  CHECK_THAT(yaml("&a [*a]"), Contains("nested more than"));
+  CHECK_THAT(yaml(std::string(100'000, 'x')), Contains("at most 65536"));
+  CHECK_THAT(toml("a = 1\nb = = 2\n"), Catch::StartsWith("a.file:2:") && Contains("no TOML"));
+  CHECK_THAT(toml("a = " + std::string(200, '[')), Contains("nested more than 128 deep"));
+  CHECK_THAT(toml("a = 1\na = 2\n"), Contains("no TOML"));
+  CHECK(toml_as_json("b = 1\na = [1.5, true]\n[t]\nx.y = 'z'\n") ==
+        "{\"b\": 1, \"a\": [1.5, true], \"t\": {\"x\": {\"y\": \"z\"}}}\n");
+}
+
+TEST_CASE("a DeepSpeed configuration becomes a plan", "[import]") {
+  auto const file = deepspeed(R"({
+    "train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 2,
+    "bf16": {"enabled": true}, "gradient_clipping": 1.0, "steps_per_print": 10,
+    "optimizer": {"type": "AdamW", "params": {"lr": 3e-4}},
+    "zero_optimization": {"stage": 3, "overlap_comm": true, "reduce_bucket_size": "auto",
+      "stage3_prefetch_bucket_size": 5e6, "allgather_bucket_size": 7,
+      "offload_optimizer": {"device": "cpu", "pin_memory": true}, "offload_param": {"device": "none"}},
+    "activation_checkpointing": {"cpu_checkpointing": true}})");
+  CHECK(file.warnings.empty());
+  CHECK(file.open.empty());
+  auto const plan = plan_of(file);
+  CHECK(plan.strategy == StrategyName::kDeepSpeed3);
+  CHECK(plan.micro_batch == 2);
+  CHECK(accumulation(plan) == 2);
+  CHECK(plan.clips_gradients);
+  CHECK(plan.deepspeed == DeepSpeedOptions{.reduce_bucket_size = 4096 * 4096,
+                                           .overlap_comm = true,
+                                           .stage3_prefetch_bucket_size = 5'000'000});
+  CHECK(plan.offload == OffloadOptions{.optimizer = OffloadOptions::Place::kCpu, .activations = true});
+  CHECK(plan.recompute == Recompute::kFull);
+}
+
+TEST_CASE("DeepSpeed's whole batch alone is one micro-batch a rank", "[import]") {
+  auto const plan = plan_of(deepspeed(R"({"train_batch_size": 64, "zero_optimization": {"stage": 2}})"));
+  CHECK(plan.micro_batch == 4);  // 64 sequences on 16 ranks
+  CHECK(plan.precision == DataType::kFp32);
+}
+
+TEST_CASE("what the Trainer fills in is left open, and says what to give", "[import]") {
+  auto const file = deepspeed(R"({"train_micro_batch_size_per_gpu": "auto", "train_batch_size": "auto",
+                                  "bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}})");
+  CHECK(file.warnings.empty());
+  REQUIRE(file.open.size() == 2);
+  CHECK(file.open[0].key == "micro_batch");
+  CHECK_THAT(file.open[0].warning, Catch::StartsWith("ds.json:1:36: /train_micro_batch_size_per_gpu") &&
+                                       Contains("per_device_train_batch_size"));
+  CHECK(file.open[1].key == "precision");
+}
+
+TEST_CASE("keys that matter and are not modelled are named, harmless and idle ones are not", "[import]") {
+  auto const file = deepspeed(R"({
+    "zero_optimization": {"stage": 2, "round_robin_gradients": true, "contiguous_gradients": true,
+                          "mics_shard_size": -1, "redcue_bucket_size": 1, "sub_group_size": 1e12},
+    "wall_clock_breakdown": true, "sparse_attention": {"mode": "fixed"}, "amp": {"enabled": false},
+    "optimizer": {"type": "OneBitAdam"}})");
+  REQUIRE(file.warnings.size() == 4);
+  CHECK_THAT(file.warnings[0], Catch::StartsWith("ds.json:2:64: /zero_optimization/round_robin_gradients") &&
+                                   Contains("is not modelled"));
+  CHECK_THAT(file.warnings[1], Contains("/zero_optimization/redcue_bucket_size is an unknown key") &&
+                                   Contains(R"(did you mean "reduce_bucket_size"?)"));
+  CHECK_THAT(file.warnings[2], Contains("/sparse_attention"));
+  CHECK_THAT(file.warnings[3], Contains("\"OneBitAdam\" is not modelled"));
+}
+
+TEST_CASE("an accelerate configuration of FSDP becomes a plan", "[import]") {
+  auto const text = std::string{R"(compute_environment: LOCAL_MACHINE
+distributed_type: FSDP
+downcast_bf16: 'no'
+fsdp_config:
+  fsdp_activation_checkpointing: true
+  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP
+  fsdp_backward_prefetch: BACKWARD_PRE
+  fsdp_forward_prefetch: false
+  fsdp_offload_params: false
+  fsdp_sharding_strategy: HYBRID_SHARD
+  fsdp_state_dict_type: SHARDED_STATE_DICT
+machine_rank: 0
+mixed_precision: bf16
+num_machines: 2
+num_processes: 16
+)"};
+  auto const file = accelerate(text);
+  CHECK(file.warnings.empty());
+  auto const plan = plan_of(file);
+  CHECK(plan.strategy == StrategyName::kFsdp1);
+  CHECK(plan.ranks == 16);
+  CHECK(plan.shard_group == 8);  // processes of one of two machines
+  CHECK(plan.fsdp == FsdpOptions{.sharding = FsdpOptions::Sharding::kHybridShard});
+  CHECK(plan.recompute == Recompute::kFull);
+  CHECK(held_type(plan) == DataType::kFp32);
+}
+
+TEST_CASE("accelerate's own defaults and numbers are kept", "[import]") {
+  auto const plan_with = [](std::string const& lines) {
+    return plan_of(accelerate("distributed_type: FSDP\nmixed_precision: bf16\nfsdp_config:\n" + lines));
+  };
+  auto const numbered = plan_with("  fsdp_sharding_strategy: 2\n");
+  CHECK(numbered.fsdp.sharding == FsdpOptions::Sharding::kShardGradOp);
+  CHECK(numbered.fsdp.backward_prefetch == FsdpOptions::Prefetch::kNone);
+  auto const second =
+      plan_with("  fsdp_version: 2\n  fsdp_reshard_after_forward: false\n  fsdp_offload_params: true\n");
+  CHECK(second.strategy == StrategyName::kFsdp2);
+  CHECK(second.fsdp.reshard_after_forward == 0);
+  CHECK(second.offload.parameters == OffloadOptions::Place::kCpu);
+  auto const plain = plan_of(accelerate("distributed_type: MULTI_GPU\nmixed_precision: 'no'\nnum_processes: 4\n"));
+  CHECK(plain.strategy == StrategyName::kDdp);
+  CHECK(plain.precision == DataType::kFp32);
+  auto const zero =
+      plan_of(accelerate("distributed_type: DEEPSPEED\nmixed_precision: bf16\ndeepspeed_config:\n"
+                         "  zero_stage: 3\n  gradient_accumulation_steps: 4\n"
+                         "  offload_optimizer_device: cpu\n  offload_param_device: none\n"));
+  CHECK(zero.strategy == StrategyName::kDeepSpeed3);
+  CHECK(accumulation(zero) == 4);
+  CHECK(zero.offload.optimizer == OffloadOptions::Place::kCpu);
+}
+
+TEST_CASE("a torchtitan configuration becomes a plan, in its newer and its older layout", "[import]") {
+  auto const newer = torchtitan(R"(
+[job]
+description = "Llama 3 8B"
+[training]
+local_batch_size = 2
+global_batch_size = 64
+seq_len = 4096
+max_norm = 1.0
+[parallelism]
+data_parallel_replicate_degree = 2
+data_parallel_shard_degree = -1
+fsdp_reshard_after_forward = "never"
+tensor_parallel_degree = 1
+[activation_checkpoint]
+mode = "selective"
+selective_ac_option = "op"
+[optimizer]
+name = "AdamW"
+implementation = "foreach"
+)");
+  CHECK(newer.warnings.empty());
+  auto const plan = plan_of(newer);
+  CHECK(plan.strategy == StrategyName::kFsdp2);
+  CHECK(plan.shard_group == 8);  // 16 ranks, two replicas
+  CHECK(plan.fsdp == FsdpOptions{.reshard_after_forward = 0, .shards_root = false});
+  CHECK(plan.recompute == Recompute::kPerOp);
+  CHECK(plan.optimizer == Optimizer::kAdamWForeach);
+  CHECK(plan.reduce_type == DataType::kFp32);
+  CHECK(held_type(plan) == DataType::kFp32);
+  CHECK(plan.clips_gradients);
+  CHECK(accumulation(plan) == 2);  // 64 / (2 · 16)
+
+  auto const older =
+      plan_of(torchtitan("[training]\nbatch_size = 4\nseq_len = 2048\ndata_parallel_degree = -1\n"
+                         "[activation_checkpoint]\nmode = 'selective'\nselective_ac_option = '2'\n"));
+  CHECK(older.micro_batch == 4);
+  CHECK(older.recompute_scope == RecomputeScope{.every = 2});
+  auto const replicas =
+      plan_of(torchtitan("[parallelism]\ndata_parallel_replicate_degree = 8\n"
+                         "data_parallel_shard_degree = 1\n"));
+  CHECK(replicas.strategy == StrategyName::kDdp);
+  CHECK(replicas.ranks == 8);
+}
+
+TEST_CASE("float8 and torch.compile of torchtitan are read or left open", "[import]") {
+  auto const file = torchtitan(
+      "[model]\nconverters = ['float8']\n[float8]\nrecipe_name = 'rowwise'\n"
+      "enable_fsdp_float8_all_gather = true\n[compile]\nenable = true\n");
+  CHECK(plan_of(file).linear_type == DataType::kFp8);
+  CHECK(plan_of(file).scaling == Scaling::kRowWise);
+  REQUIRE(file.warnings.size() == 1);
+  CHECK_THAT(file.warnings[0], Catch::StartsWith("train.toml:5:") && Contains("/float8/enable_fsdp_float8_all_gather"));
+  REQUIRE(file.open.size() == 1);
+  CHECK_THAT(file.open[0].warning, Contains("pytorch-compiled"));
+}
+
+TEST_CASE("parallelism that is not modelled, and impossible values, are refused at their place", "[import]") {
+  CHECK_THAT(refusal_of(torchtitan, "[parallelism]\ntensor_parallel_degree = 4\n"),
+             Catch::StartsWith("train.toml:2:26: ") && Contains("tensor parallelism of degree 4") &&
+                 Contains("not modelled yet"));
+  CHECK_THAT(refusal_of(torchtitan, "[experimental]\npipeline_parallel_degree = 2\n"), Contains("pipeline"));
+  CHECK_THAT(refusal_of(torchtitan, "[activation_checkpoint]\nmode = \"some\"\n"), Contains("none, full, selective"));
+  CHECK_THAT(refusal_of(accelerate, "distributed_type: MEGATRON_LM\n"), Catch::StartsWith("fsdp.yaml:1:19: "));
+  CHECK_THAT(refusal_of(accelerate, "distributed_type: FSDP\nfsdp_config: {fsdp_sharding_strategy: 7}\n"),
+             Contains("a number from 1 to 5") && Contains("FULL_SHARD"));
+  CHECK_THAT(refusal_of(deepspeed, R"({"zero_optimization": {"stage": 4}})"), Contains("expected 0, 1, 2 or 3"));
+  CHECK_THAT(refusal_of(deepspeed, R"({"name": "h100", "memory_capacity": "80 GB"})"),
+             Contains("found no key of a DeepSpeed configuration"));
+  CHECK_THAT(refusal_of(deepspeed, R"({"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "nvme"}}})"),
+             Catch::StartsWith("ds.json:1:68: ") && Contains("NVMe for deepspeed-2"));
+  CHECK_THAT(refusal_of(deepspeed, R"({"zero_optimization": {"stage": 3, "reduce_bucket_size": "many"}})"),
+             Catch::StartsWith("ds.json:1:58: ") && Contains("found \"many\""));
+}
