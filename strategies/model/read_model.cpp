@@ -179,8 +179,8 @@ void read_heads(io::Node const& object, HeadKeys const& keys, std::int64_t kv_he
     node.fail(fmt::format("{} heads in groups for {} key-value heads", model.heads, model.kv_heads),
               fmt::format("{} divided by the key-value heads must leave no rest", model.heads));
   }
-  if (!keys.head_size.empty() && object.find(keys.head_size)) {
-    model.head_size = read_size(object, keys.head_size);
+  if (keys.default_head_size > 0 || (!keys.head_size.empty() && object.find(keys.head_size))) {
+    model.head_size = read_size(object, keys.head_size, keys.default_head_size);
     return;
   }
   if (model.hidden % model.heads != 0) {

@@ -28,10 +28,11 @@ namespace twinstep::strategies {
 /// Spellings of a file format for the sizes of attention.
 struct HeadKeys {
   std::string_view hidden, heads, kv_heads, head_size;
+  std::int64_t default_head_size = 0;  ///< 0: hidden / heads
 };
 
-/// Reads hidden, heads, kv_heads (default `kv_heads`, or heads if that is 0) and head_size (default hidden / heads)
-/// into `model`. An empty key is not read. Throws where they do not divide.
+/// Reads hidden, heads, kv_heads (default `kv_heads`, or heads if that is 0) and head_size into `model`. An empty key
+/// is not read. Throws where they do not divide.
 void read_heads(io::Node const& object, HeadKeys const& keys, std::int64_t kv_heads, Transformer& model);
 
 /// Throws if the sizes multiply to more than 10^15 parameters, which no model has and no counter should meet.

@@ -54,6 +54,84 @@ TEST_CASE("published configurations have their published number of parameters", 
   CHECK(parameter_count(read_example("gpt2-xl").model) == 1'557'611'200);
 }
 
+TEST_CASE("Qwen3 has heads of their own size and a norm of each", "[model]") {
+  // Qwen3-32B, h 5120, 64 heads of 128 in 8 groups, f 25600: q and o 2 * 8192 h, k and v 2 * 1024 h, MLP 3 f h, norms
+  // 2 h + 2 * 128: 487,598,336 in each of 64 layers; embedding and head 2 * 151,936 h; last norm h.
+  auto const read = read_example("qwen3-32b");
+  CHECK(parameter_count(read.model) == 64 * 487'598'336LL + 2 * 151'936LL * 5120 + 5120);
+  CHECK(parameter_count(read.model) == 32'762'123'264);
+  CHECK(read.warnings.empty());
+  CHECK(std::get<Transformer>(read.model).query_width() == 8192);
+  // An absent head_dim is 128, not hidden / heads (Qwen3Config).
+  auto const small = read_config(R"({"model_type": "qwen3", "hidden_size": 64, "num_hidden_layers": 1,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 8, "vocab_size": 10})");
+  CHECK(std::get<Transformer>(small.model).head_size == 128);
+}
+
+TEST_CASE("GPT-NeoX has biases, two norms of the same input and an output matrix of its own", "[model]") {
+  // A layer: 12 h² + 9 h (biases 3 h + h + 4 h + h) + 4 h (two norms). Pythia-6.9B, h 4096: 201,379,840 in each of 32;
+  // GPT-NeoX-20B, h 6144: 453,064,704 in each of 44. Embedding and output 2 * 50,432 h, last norm 2 h.
+  CHECK(parameter_count(read_example("pythia-6.9b").model) == 32 * 201'379'840LL + 2 * 50'432LL * 4096 + 2 * 4096);
+  CHECK(parameter_count(read_example("pythia-6.9b").model) == 6'857'302'016);
+  CHECK(parameter_count(read_example("gpt-neox-20b").model) == 44 * 453'064'704LL + 2 * 50'432LL * 6144 + 2 * 6144);
+  CHECK(parameter_count(read_example("gpt-neox-20b").model) == 20'554'567'680);
+  auto const model = std::get<Transformer>(read_example("pythia-6.9b").model);
+  CHECK(model.parallel_branches);
+  CHECK(model.rotary_size == 32);  // a quarter of 128
+  CHECK_FALSE(model.dropout);
+}
+
+TEST_CASE("OPT learns two positions more than it has", "[model]") {
+  // A layer: 12 h² + 9 h + 4 h = 201,379,840; embedding 50,272 h, positions 2050 h, last norm 2 h; the head is tied.
+  auto const model = read_example("opt-6.7b").model;
+  CHECK(parameter_count(model) == 32 * 201'379'840LL + 50'272LL * 4096 + 2050LL * 4096 + 2 * 4096);
+  CHECK(parameter_count(model) == 6'658'473'984);
+  CHECK(std::get<Transformer>(model).relu);
+  CHECK(std::get<Transformer>(model).max_sequence_length == 2048);
+}
+
+TEST_CASE("MPT has ALiBi or learned positions, and biases or none", "[model]") {
+  // A layer: 12 h² + 2 h = 201,334,784; embedding 50,432 h; last norm h; the head is tied.
+  auto const model = read_example("mpt-7b").model;
+  CHECK(parameter_count(model) == 32 * 201'334'784LL + 50'432LL * 4096 + 4096);
+  CHECK(parameter_count(model) == 6'649'286'656);
+  CHECK(std::get<Transformer>(model).alibi);
+  // With biases, 11 h more a layer and h at the end, and 2048 learned positions, it is the 7B model of llm-foundry's
+  // table of training benchmarks (scripts/train/benchmarking/README.md).
+  auto const learned = read_config(R"({"model_type": "mpt", "d_model": 4096, "n_layers": 32, "n_heads": 32,
+    "vocab_size": 50368, "max_seq_len": 2048, "no_bias": false, "attn_config": {"alibi": false}})");
+  CHECK(parameter_count(learned.model) == 6'658'859'008);
+}
+
+TEST_CASE("variants of GPT's kin that would have other parameters are refused", "[model]") {
+  auto const opt = [](std::string const& more) {
+    return R"({"model_type": "opt", "hidden_size": 64, "ffn_dim": 256, "num_hidden_layers": 2, "vocab_size": 100)" +
+           more + "}";
+  };
+  auto const heads = std::string{R"(, "num_attention_heads": 4)"};
+  CHECK_NOTHROW(read_config(opt(heads)));
+  CHECK_THROWS_WITH(read_config(opt(heads + R"(, "word_embed_proj_dim": 32)")),
+                    Contains("/word_embed_proj_dim") && Contains("embeddings of 32 in a model of 64"));
+  CHECK_THROWS_WITH(read_config(opt(heads + R"(, "do_layer_norm_before": false)")),
+                    Contains("/do_layer_norm_before") && Contains("before each branch"));
+  CHECK_THROWS_WITH(read_config(opt(R"(, "num_attention_heads": 5)")),
+                    Contains("/num_attention_heads") && Contains("choose a number of heads that divides it"));
+  auto const mpt = [](std::string const& attention) {
+    return R"({"model_type": "mpt", "d_model": 64, "n_layers": 2, "n_heads": 4, "vocab_size": 100,
+               "learned_pos_emb": false, "attn_config": )" +
+           attention + "}";
+  };
+  CHECK_THROWS_WITH(read_config(mpt(R"({"qk_ln": true})")), Contains("/attn_config/qk_ln"));
+  CHECK_THROWS_WITH(read_config(mpt(R"({"alibi": false})")), Contains("without positions") && Contains("alibi"));
+  CHECK(std::get<Transformer>(read_config(mpt(R"({"attn_type": "multiquery_attention"})")).model).kv_heads == 1);
+  auto const clipped = read_config(mpt(R"({"clip_qkv": 6})"));
+  REQUIRE(clipped.warnings.size() == 1);
+  CHECK_THAT(clipped.warnings.front(), Contains("/attn_config/clip_qkv"));
+  CHECK_THROWS_WITH(read_config(R"({"model_type": "gpt_neox", "hidden_size": 64, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "intermediate_size": 8, "vocab_size": 10, "rotary_pct": 1.5})"),
+                    Contains("/rotary_pct") && Contains("up to 1"));
+}
+
 TEST_CASE("a model read from a file is named after its folder", "[model]") {
   CHECK(model_name(read_example("llama-2-7b").model) == "llama-2-7b");
 }

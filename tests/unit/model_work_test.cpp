@@ -42,21 +42,53 @@ Slot const& slot_of(UnitWork const& unit, SlotAccess access) {
 std::vector<ModelSpec> all_models() {
   auto tied = llama(8, 14336);
   tied.tied_embeddings = true;
-  auto qwen = llama(4, 11008);
-  qwen.qkv_bias = true;
+  auto qwen2 = llama(4, 11008);
+  qwen2.qkv_bias = true;
+  auto qwen3 = llama(8, 14336);
+  qwen3.query_key_norm = true;
   auto neox = gpt(true);
   neox.positions = 0;
+  neox.rotary_size = 16;
+  neox.parallel_branches = true;
   neox.tied_embeddings = false;
-  return {llama(32, 11008),
-          tied,
-          qwen,
-          gpt(true),
-          gpt(false),
-          neox,
-          Mlp{"mlp", {3, 5, 5, 5, 2}},
-          Mlp{"mlp", {3, 2}},
-          *find_cnn("resnet18"),
-          *find_cnn("resnext50_32x4d")};
+  neox.modules = Modules::kGptNeoX;
+  auto opt = gpt(true);
+  opt.fused_qkv = false;
+  opt.relu = true;
+  opt.modules = Modules::kOpt;
+  auto mpt = gpt(false);
+  mpt.positions = 0;
+  mpt.alibi = true;
+  mpt.norm_bias = false;
+  mpt.modules = Modules::kMpt;
+  auto out = std::vector<ModelSpec>{llama(32, 11008), tied, qwen2, qwen3, gpt(true), gpt(false), neox, opt, mpt};
+  for (auto const* network : {"resnet18", "resnext50_32x4d"}) out.emplace_back(*find_cnn(network));
+  out.emplace_back(Mlp{"mlp", {3, 5, 5, 5, 2}});
+  out.emplace_back(Mlp{"mlp", {3, 2}});
+  return out;
+}
+
+/// Each choice of kernels and types, one at a time.
+std::vector<Shape> all_shapes() {
+  auto out = std::vector<Shape>{};
+  auto const add = [&](auto change) {
+    out.push_back(kTokens);
+    change(out.back());
+  };
+  add([](Shape&) {});
+  add([](Shape& shape) { shape.compute_type = DataType::kFp32; });
+  add([](Shape& shape) { shape.flash_attention = false; });
+  add([](Shape& shape) { shape.activation = Activation::kFused; });
+  add([](Shape& shape) { shape.activation = Activation::kRecomputed; });
+  add([](Shape& shape) { shape.cross_entropy = CrossEntropy::kFused; });
+  add([](Shape& shape) { shape.cross_entropy = CrossEntropy::kChunked; });
+  add([](Shape& shape) { shape.norms = NormKernels::kEager; });
+  add([](Shape& shape) { shape.linear_type = DataType::kFp8; });
+  add([](Shape& shape) {
+    shape.linear_type = DataType::kFp8;
+    shape.scaling = Scaling::kRowWise;
+  });
+  return out;
 }
 
 }  // namespace
@@ -258,22 +290,14 @@ void check_data_flow(UnitWork const& unit) {
 
 TEST_CASE("every tensor is written before it is read and every gradient is written", "[model][work]") {
   for (auto const& spec : all_models()) {
-    for (auto const flash : {true, false}) {
-      for (auto const type : {DataType::kBf16, DataType::kFp32}) {
-        auto shape = kTokens;
-        shape.flash_attention = flash;
-        shape.compute_type = type;
-        for (auto const& unit : work_of(spec, shape).kinds) check_data_flow(unit);
-      }
-    }
+    for (auto const& shape : all_shapes())
+      for (auto const& unit : work_of(spec, shape).kinds) check_data_flow(unit);
   }
 }
 
 TEST_CASE("every product reads and writes matrices of its own sizes", "[model][work]") {
   for (auto const& spec : all_models()) {
-    for (auto const flash : {true, false}) {
-      auto shape = kTokens;
-      shape.flash_attention = flash;
+    for (auto const& shape : all_shapes()) {
       for (auto const& unit : work_of(spec, shape).kinds) {
         for (auto const* kernels : {&unit.forward, &unit.backward}) {
           for (auto const& kernel : *kernels) {

@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "strategies/model/hf_families.hpp"
+#include "strategies/model/read_model.hpp"
+
+namespace twinstep::strategies {
+namespace {
+
+using Warnings = std::vector<std::string>;
+
+/// Whether one of the probabilities is above 0; an absent one is `otherwise`.
+bool has_dropout(io::Node const& config, std::initializer_list<std::string_view> keys, double otherwise) {
+  auto const is_on = [&](std::string_view key) {
+    auto const probability = config.find(key);
+    return (probability ? probability->number() : otherwise) > 0;
+  };
+  return std::ranges::any_of(keys, is_on);
+}
+
+void refuse_if(io::Node const& config, std::string_view key, bool refused, bool otherwise, std::string_view what,
+               std::string_view way_out) {
+  if (read_flag(config, key, otherwise) == refused) config.find(key).value_or(config).fail(std::string{what}, way_out);
+}
+
+/// Layer norms and an MLP of two matrices.
+Transformer gpt_kind(Modules modules) {
+  auto model = Transformer{};
+  model.modules = modules;
+  model.norm = Norm::kLayer;
+  model.gated_mlp = false;
+  model.fused_qkv = modules != Modules::kOpt;
+  return model;
+}
+
+void set_biases(Transformer& model, bool biases) {
+  model.qkv_bias = model.attention_output_bias = model.mlp_bias = biases;
+}
+
+Transformer read_gpt2(io::Node const& config, Warnings&) {
+  refuse_if(config, "add_cross_attention", true, false, "cross-attention", "only decoder-only models are read");
+  auto model = gpt_kind(Modules::kGpt2);
+  model.layers = read_layers(config, "n_layer");
+  read_heads(config, {"n_embd", "n_head", {}, {}}, 0, model);
+  model.ffn = read_size(config, "n_inner", 4 * model.hidden);
+  model.vocabulary = read_size(config, "vocab_size");
+  model.positions = read_size(config, "n_positions");
+  model.max_sequence_length = model.positions;
+  set_biases(model, true);
+  model.tied_embeddings = read_flag(config, "tie_word_embeddings", true);
+  model.dropout = has_dropout(config, {"embd_pdrop", "resid_pdrop", "attn_pdrop"}, 0.1);
+  return model;
+}
+
+/// How many of a head's numbers are rotated: `rotary_pct` of them, by default a quarter.
+std::int64_t rotary_size(io::Node const& config, std::int64_t head_size) {
+  auto const fraction = config.find("rotary_pct");
+  auto const value = fraction ? fraction->number() : 0.25;
+  auto const size = static_cast<std::int64_t>(static_cast<double>(head_size) * value);
+  if (!(value > 0 && value <= 1) || size < 1)
+    fraction.value_or(config).fail(fmt::format("{} of a head of {} rotated", value, head_size),
+                                   "choose a fraction above 0, up to 1, that leaves a number to rotate");
+  return size;
+}
+
+Transformer read_gpt_neox(io::Node const& config, Warnings&) {
+  auto model = gpt_kind(Modules::kGptNeoX);
+  model.layers = read_layers(config, "num_hidden_layers");
+  read_heads(config, {"hidden_size", "num_attention_heads", {}, {}}, 0, model);
+  model.ffn = read_size(config, "intermediate_size");
+  model.vocabulary = read_size(config, "vocab_size");
+  model.max_sequence_length = read_size(config, "max_position_embeddings", 2048);
+  model.rotary_size = rotary_size(config, model.head_size);
+  model.parallel_branches = read_flag(config, "use_parallel_residual", true);
+  set_biases(model, true);
+  model.qkv_bias = model.attention_output_bias = read_flag(config, "attention_bias", true);
+  model.tied_embeddings = read_flag(config, "tie_word_embeddings", false);
+  model.dropout = has_dropout(config, {"hidden_dropout", "attention_dropout"}, 0);
+  return model;
+}
+
+Transformer read_opt(io::Node const& config, Warnings& warnings) {
+  refuse_if(config, "do_layer_norm_before", false, true, "norms behind the branches",
+            "only blocks with a norm before each branch are read");
+  refuse_if(config, "_remove_final_layer_norm", true, false, "a model without final norm",
+            "only models with one are read");
+  refuse_if(config, "layer_norm_elementwise_affine", false, true, "norms without weights",
+            "only norms with weights are read");
+  auto model = gpt_kind(Modules::kOpt);
+  model.layers = read_layers(config, "num_hidden_layers");
+  read_heads(config, {"hidden_size", "num_attention_heads", {}, {}}, 0, model);
+  if (auto const width = config.find("word_embed_proj_dim"); width && width->integer() != model.hidden)
+    width->fail(fmt::format("embeddings of {} in a model of {}", width->integer(), model.hidden),
+                "only embeddings as wide as hidden_size are read");
+  model.ffn = read_size(config, "ffn_dim");
+  model.vocabulary = read_size(config, "vocab_size");
+  model.max_sequence_length = read_size(config, "max_position_embeddings", 2048);
+  model.positions = model.max_sequence_length + 2;  // OPTLearnedPositionalEmbedding.offset
+  set_biases(model, read_flag(config, "enable_bias", true));
+  model.tied_embeddings = read_flag(config, "tie_word_embeddings", true);
+  model.dropout = has_dropout(config, {"dropout"}, 0.1) || has_dropout(config, {"attention_dropout"}, 0);
+  auto const activation = config.find("activation_function");
+  model.relu = !activation || activation->string() == "relu";
+  if (auto const layer_drop = config.find("layerdrop"); layer_drop && layer_drop->number() > 0)
+    warnings.push_back(fmt::format("{}: every layer is run in every step", layer_drop->path()));
+  return model;
+}
+
+/// Keys and values of MPT's attention have their own number of heads, or one in all, or as many as the queries.
+std::int64_t mpt_kv_heads(std::optional<io::Node> const& attention) {
+  if (!attention) return 0;
+  if (attention->find("kv_n_heads")) return read_size(*attention, "kv_n_heads");
+  auto const type = attention->find("attn_type");
+  return type && type->string() == "multiquery_attention" ? 1 : 0;
+}
+
+/// ALiBi and rotation go before learned positions (llm-foundry, MPTConfig).
+void read_mpt_positions(io::Node const& config, std::optional<io::Node> const& attention, Transformer& model) {
+  model.alibi = !attention || read_flag(*attention, "alibi", true);
+  auto const rotates = attention && read_flag(*attention, "rope", false);
+  if (model.alibi || rotates) return;
+  refuse_if(config, "learned_pos_emb", false, true, "a model without positions",
+            R"(set "learned_pos_emb", or "alibi" in "attn_config")");
+  model.positions = model.max_sequence_length;
+}
+
+Transformer read_mpt(io::Node const& config, Warnings& warnings) {
+  auto const attention = config.find("attn_config");
+  if (attention)
+    refuse_if(*attention, "qk_ln", true, false, "norms over all heads' queries and keys",
+              "only models without are read");
+  auto model = gpt_kind(Modules::kMpt);
+  model.layers = read_layers(config, "n_layers");
+  read_heads(config, {"d_model", "n_heads", {}, {}}, mpt_kv_heads(attention), model);
+  auto const ratio = config.find("expansion_ratio");
+  if (ratio && !(ratio->number() > 0 && ratio->number() <= 1024))
+    ratio->fail(fmt::format("an MLP {} times as wide as the model", ratio->number()),
+                "choose a ratio from 1, such as 4");
+  model.ffn = static_cast<std::int64_t>(static_cast<double>(model.hidden) * (ratio ? ratio->number() : 4));
+  model.vocabulary = read_size(config, "vocab_size");
+  model.max_sequence_length = read_size(config, "max_seq_len", 2048);
+  read_mpt_positions(config, attention, model);
+  auto const has_biases = !read_flag(config, "no_bias", true);
+  set_biases(model, has_biases);
+  model.norm_bias = has_biases;
+  model.tied_embeddings = read_flag(config, "tie_word_embeddings", true);
+  model.dropout =
+      has_dropout(config, {"emb_pdrop", "resid_pdrop"}, 0) || (attention && has_dropout(*attention, {"attn_pdrop"}, 0));
+  if (auto const clip = attention ? attention->find("clip_qkv") : std::nullopt)
+    warnings.push_back(fmt::format("{}: the kernel that clips is not modelled", clip->path()));
+  return model;
+}
+
+}  // namespace
+
+std::vector<HfFamily> gpt_families() {
+  return {{"GPT2LMHeadModel", "gpt2", read_gpt2},
+          {"GPTNeoXForCausalLM", "gpt_neox", read_gpt_neox},
+          {"OPTForCausalLM", "opt", read_opt},
+          {"MPTForCausalLM", "mpt", read_mpt},
+          {"MptForCausalLM", "mpt", read_mpt}};
+}
+
+}  // namespace twinstep::strategies
