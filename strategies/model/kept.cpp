@@ -16,13 +16,41 @@ enum class Maker : std::uint8_t {
   kOther
 };
 
-Maker maker(UnitWork const& unit, Kernel const& kernel) {
-  if (std::holds_alternative<program::Attention>(kernel.work)) return Maker::kAttention;
-  if (!std::holds_alternative<program::Gemm>(kernel.work)) return Maker::kOther;
-  auto const is_parameter = [&](SlotAccess access) {
-    return unit.slots[static_cast<std::size_t>(access.slot)].kind == SlotKind::kParameter;
+void mark_written(Kernel const& kernel, bool value, std::vector<bool>& slots) {
+  for (auto const& access : kernel.accesses)
+    if (access.mode != program::AccessMode::kRead) slots[static_cast<std::size_t>(access.slot)] = value;
+}
+
+/// By slot: whether it is a parameter, or made of parameters alone (a cast).
+std::vector<bool> weights_of(UnitWork const& unit) {
+  auto is_weight = std::vector<bool>{};
+  for (auto const& slot : unit.slots) is_weight.push_back(slot.kind == SlotKind::kParameter);
+  for (auto const& kernel : unit.forward) {
+    auto const is_made_of_weights = std::ranges::all_of(kernel.accesses, [&](SlotAccess access) {
+      return access.mode == program::AccessMode::kWrite || is_weight[static_cast<std::size_t>(access.slot)];
+    });
+    if (is_made_of_weights) mark_written(kernel, true, is_weight);
+  }
+  return is_weight;
+}
+
+/// By forward kernel.
+std::vector<Maker> makers_of(UnitWork const& unit) {
+  auto const is_weight = weights_of(unit);
+  auto const has_weight = [&](Kernel const& kernel) {
+    return std::ranges::any_of(kernel.accesses,
+                               [&](SlotAccess access) { return is_weight[static_cast<std::size_t>(access.slot)]; });
   };
-  return std::ranges::any_of(kernel.accesses, is_parameter) ? Maker::kLinear : Maker::kProduct;
+  auto out = std::vector<Maker>{};
+  for (auto const& kernel : unit.forward) {
+    if (std::holds_alternative<program::Attention>(kernel.work))
+      out.push_back(Maker::kAttention);
+    else if (!std::holds_alternative<program::Gemm>(kernel.work))
+      out.push_back(Maker::kOther);
+    else
+      out.push_back(has_weight(kernel) ? Maker::kLinear : Maker::kProduct);
+  }
+  return out;
 }
 
 std::vector<bool> saved_slots(UnitWork const& unit) {
@@ -31,19 +59,14 @@ std::vector<bool> saved_slots(UnitWork const& unit) {
   return out;
 }
 
-void mark_written(Kernel const& kernel, bool value, std::vector<bool>& slots) {
-  for (auto const& access : kernel.accesses)
-    if (access.mode != program::AccessMode::kRead) slots[static_cast<std::size_t>(access.slot)] = value;
-}
-
 /// The attention core is one fused kernel, or all kernels from the first product of two activations to the last. Its
 /// result is the first tensor that the last of them writes.
 void drop_attention_core(UnitWork const& unit, std::vector<bool>& kept) {
   auto last = std::optional<std::size_t>{};
   auto first = std::optional<std::size_t>{};
-  for (std::size_t i = 0; i < unit.forward.size(); ++i) {
-    auto const made_by = maker(unit, unit.forward[i]);
-    if (made_by != Maker::kProduct && made_by != Maker::kAttention) continue;
+  auto const makers = makers_of(unit);
+  for (std::size_t i = 0; i < makers.size(); ++i) {
+    if (makers[i] != Maker::kProduct && makers[i] != Maker::kAttention) continue;
     if (!first) first = i;
     last = i;
   }
@@ -57,11 +80,11 @@ void drop_attention_core(UnitWork const& unit, std::vector<bool>& kept) {
 
 std::vector<bool> results_of_costly_operations(UnitWork const& unit) {
   auto kept = std::vector<bool>(unit.slots.size());
+  auto const makers = makers_of(unit);
   auto linears = 0;
-  for (auto const& kernel : unit.forward) {
-    auto const made_by = maker(unit, kernel);
-    auto const is_odd_linear = made_by == Maker::kLinear && ++linears % 2 == 1;
-    if (is_odd_linear || made_by == Maker::kAttention) mark_written(kernel, true, kept);
+  for (std::size_t i = 0; i < makers.size(); ++i) {
+    auto const is_odd_linear = makers[i] == Maker::kLinear && ++linears % 2 == 1;
+    if (is_odd_linear || makers[i] == Maker::kAttention) mark_written(unit.forward[i], true, kept);
   }
   return kept;
 }

@@ -86,6 +86,14 @@ TEST_CASE("keeping every second product keeps them and attention's result, and m
               "attention.residual.forward", "mlp.norm.forward", "mlp.up.forward", "mlp.activation.forward"});
 }
 
+TEST_CASE("a product in 8 bits is one with a weight too", "[model][recompute]") {
+  auto const model = Transformer{"llama", 32, 4096, 32, 8, 128, 14336, 32000, 0, 4096};
+  auto const work = work_of(model, {.micro_batch = 2, .sequence_length = 512, .linear_type = DataType::kFp8});
+  auto const& unit = *std::ranges::find(work.kinds, "layer", &UnitWork::name);
+  CHECK(kept_bytes(unit, KeepPolicy::kPerOp) == kept_bytes(llama_layer(), KeepPolicy::kPerOp));
+  CHECK(recomputed(unit, KeepPolicy::kAllButAttentionCore) == Names{"attention.core.forward"});
+}
+
 TEST_CASE("the scores of unfused attention are no product with a weight", "[model][recompute]") {
   // As torch.bmm, they are not in the list of what is kept: the whole core runs again, but not its last product.
   auto const names = recomputed(llama_layer(false), KeepPolicy::kPerOp);
