@@ -9,8 +9,8 @@ namespace twinstep::strategies {
 
 /// Parameters in a flat buffer of the type that the plan holds them in, and as kernels see them: where that is another
 /// type than the plan computes in, autocast casts each tensor once in a forward, by a kernel of its own, and keeps the
-/// result for backward. A unit that is recomputed casts again, since its recomputation is an autocast of its own.
-/// Simpler than torch.amp: every tensor is cast, norms' and embeddings' too.
+/// result for backward. Modules that are recomputed cast again, since recomputation is an autocast of its own. Simpler
+/// than torch.amp: every tensor is cast, norms' and embeddings' too.
 class AutocastParameters {
  public:
   /// `layout` must outlive it.
@@ -19,12 +19,11 @@ class AutocastParameters {
   [[nodiscard]] program::Region parameter(ParameterId id) const;
   [[nodiscard]] BufferId held() const { return held_; }
 
-  void before_forward(std::size_t unit) { cast(unit); }
-  void after_forward(std::size_t unit);
-  void before_backward(std::size_t unit);
+  void begin_micro_step() { is_cached_.assign(is_cached_.size(), false); }
+  void before_module(ModuleId module, Pass pass);
 
  private:
-  void cast(std::size_t unit);
+  void cast(ParameterId id);
 
   StepContext& context_;
   FlatLayout const& layout_;
@@ -32,6 +31,7 @@ class AutocastParameters {
   bool is_casting_;
   NameId name_;
   std::vector<BufferId> casts_;  // by parameter: in the type of compute; none where there is no cast
+  std::vector<bool> is_cached_;  // by parameter: cast in this forward
 };
 
 }  // namespace twinstep::strategies

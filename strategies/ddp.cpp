@@ -50,13 +50,12 @@ class Ddp : public DataParallel {
   bool adds_to_gradients() const override { return false; }
 
   void begin_micro_step() override {
+    weights_.begin_micro_step();
     // A forward that follows one without sync finds buffers as they were.
     auto const follows_sync = context_.is_first_micro_step() || !options().no_sync;
     if (options().broadcast_buffers && follows_sync) module_buffers_.broadcast(lane_);
   }
-  void before_forward(std::size_t unit) override { weights_.before_forward(unit); }
-  void after_forward(std::size_t unit) override { weights_.after_forward(unit); }
-  void before_backward(std::size_t unit) override { weights_.before_backward(unit); }
+  void before_module(ModuleId module, Pass pass) override { weights_.before_module(module, pass); }
 
   void gradient_is_ready(ParameterId id, OpId /*by*/) override {
     accumulate(id);

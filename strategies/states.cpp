@@ -42,13 +42,6 @@ FlatLayout bucketed_layout(StepContext const& context, std::int64_t shards) {
           shards};
 }
 
-std::vector<ParameterId> parameters_of(StepContext const& context, std::size_t unit) {
-  auto const count = context.model.work(context.model.units[unit]).parameters.size();
-  auto tensors = std::vector<ParameterId>{};
-  for (std::size_t i = 0; i < count; ++i) tensors.push_back(context.parameters.at(unit, static_cast<std::int32_t>(i)));
-  return tensors;
-}
-
 BufferId whole_parameters(StepContext& context, FlatLayout const& layout) {
   return persistent_buffer(context, "parameters", layout.total(), context.plan.precision, MemoryCategory::kParameters);
 }

@@ -38,9 +38,6 @@ void wait_for(StepContext& context, ShardLanes const& lanes);
 /// The plan's buckets of gradients, each cut into `shards`.
 [[nodiscard]] FlatLayout bucketed_layout(StepContext const& context, std::int64_t shards);
 
-/// The tensors of one unit, in registration order.
-[[nodiscard]] std::vector<ParameterId> parameters_of(StepContext const& context, std::size_t unit);
-
 /// Add the flat buffer of all parameters, or of all gradients, in the plan's precision.
 [[nodiscard]] BufferId whole_parameters(StepContext& context, FlatLayout const& layout);
 [[nodiscard]] BufferId whole_gradients(StepContext& context, FlatLayout const& layout);

@@ -4,6 +4,8 @@
 
 #include "strategies/ddp_buckets.hpp"
 #include "strategies/flat_layout.hpp"
+#include "strategies/fsdp_states.hpp"
+#include "strategies/megatron_layout.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/plans.hpp"
 #include "tests/support/timeline_checks.hpp"
@@ -24,15 +26,23 @@ double noise(std::uint64_t seed, std::uint64_t index) {
   return static_cast<double>(x >> 11) * 0x1p-52 - 1;
 }
 
-/// Where a strategy keeps its parameters between steps: in a flat buffer of this layout and name, each rank its shard
-/// of every group if there are several.
+/// What of the parameters a rank has between steps.
+enum class Held {
+  kAll,
+  kShard,        ///< its shard of every group, one behind the other
+  kShardInPlace  ///< all, but only its shard of every group is new: the next step begins with gathering them
+};
+
+/// Where a strategy keeps its parameters between steps: in a flat buffer of this layout and name.
 struct Home {
   FlatLayout layout;
   std::string_view buffer = "parameters";
+  Held held = Held::kAll;
 };
 
 /// Told the way the strategies lay them out.
-Home home_of(Parameters const& parameters, Plan const& plan) {
+Home home_of(ModelWork const& work, Parameters const& parameters, Plan const& plan) {
+  auto const fsdp_units = [&] { return FsdpUnits{plan, work, parameters}.groups(); };
   auto const buckets = [&](std::int64_t shards) {
     return FlatLayout{parameters, bucketed(parameters, plan.precision, bucket_limits(plan)), shards};
   };
@@ -41,7 +51,21 @@ Home home_of(Parameters const& parameters, Plan const& plan) {
     case StrategyName::kDdp: return {{parameters, ddp_buckets(parameters, plan), 1}};
     case StrategyName::kZero1:
     case StrategyName::kZero2: return {buckets(shard_ranks(plan))};
-    case StrategyName::kZero3: return {{parameters, by_unit(parameters), shard_ranks(plan)}, "parameter_shard"};
+    case StrategyName::kZero3:
+      return {{parameters, by_unit(parameters), shard_ranks(plan)}, "parameter_shard", Held::kShard};
+    case StrategyName::kMegatron: {
+      auto const& options = plan.megatron;
+      auto const is_ahead = options.use_distributed_optimizer && options.overlap_param_gather;
+      return {megatron_layout(parameters, plan), "parameters", is_ahead ? Held::kShardInPlace : Held::kAll};
+    }
+    case StrategyName::kFsdp1: {
+      auto const is_whole = plan.fsdp.sharding == FsdpOptions::Sharding::kNoShard;
+      return {{parameters, fsdp_units(), is_whole ? 1 : shard_ranks(plan)}, "parameter_shard"};
+    }
+    case StrategyName::kFsdp2: {
+      auto const ranks = plan.fsdp.reshard_after_forward > 1 ? plan.ranks : shard_ranks(plan);
+      return {{parameters, fsdp_units(), ranks, {.rows = true}}, "parameter_shard"};
+    }
     default: FAIL("say where " << name_of(plan.strategy) << " keeps its parameters");
   }
   return {{parameters, {}, 1}};
@@ -54,7 +78,7 @@ class Training {
         largest_{largest},
         work_{work_of(odd_mlp(), {.micro_batch = plan.micro_batch})},
         parameters_{work_},
-        home_{home_of(parameters_, plan)} {}
+        home_{home_of(work_, parameters_, plan)} {}
 
   std::vector<double> run(MakeTrainingJob const& make) {
     auto const step = compiled(odd_mlp(), plan_);
@@ -65,7 +89,7 @@ class Training {
   }
 
  private:
-  [[nodiscard]] bool is_sharded() const { return home_.buffer == "parameter_shard"; }
+  [[nodiscard]] bool is_sharded() const { return home_.held != Held::kAll; }
 
   /// Where among the ranks that share one copy of the parameters `rank` is: 0 if each holds them all.
   [[nodiscard]] std::size_t place_in_group(RankId rank) const {
@@ -77,8 +101,9 @@ class Training {
     if (!is_sharded()) return {0, static_cast<std::size_t>(offset)};
     auto const shard = home_.layout.shard(group);
     auto const in_group = offset - group.begin;
+    auto const is_apart = home_.held == Held::kShard;
     return {static_cast<std::size_t>(in_group / shard),
-            static_cast<std::size_t>(home_.layout.shard_begin(group) + in_group % shard)};
+            static_cast<std::size_t>(is_apart ? home_.layout.shard_begin(group) + in_group % shard : offset)};
   }
 
   void initialise(RankId rank, std::string_view name, std::string_view scope, std::span<double> values) const {

@@ -1,3 +1,4 @@
+#include <array>
 #include <memory>
 
 #include <fmt/core.h>
@@ -125,6 +126,31 @@ TEST_CASE("states that groups of ranks share train like a single rank", "[confor
         plan.shard_group = group;
         plan.clips_gradients = micro_batches == 3;
         INFO(fmt::format("{} {} ranks in groups of {}, {} micro-batches", name_of(name), ranks, group, micro_batches));
+        CHECK(difference_from_one_rank(plan) < 1e-12);
+      }
+    }
+  }
+}
+
+TEST_CASE("every option of Megatron's distributed optimizer trains like a single rank",
+          "[conformance][strategies][cpu]") {
+  constexpr auto kOptions = std::to_array<MegatronOptions>({{},
+                                                            {.use_distributed_optimizer = false},
+                                                            {.overlap_grad_reduce = false},
+                                                            {.overlap_param_gather = false},
+                                                            {.grad_reduce_in_fp32 = false},
+                                                            {.pad_buckets_for_high_nccl_busbw = true}});
+  for (auto const& [ranks, group] : {std::pair{1, 0}, {2, 0}, {5, 0}, {8, 0}, {4, 2}, {6, 3}}) {
+    for (std::int64_t const micro_batches : {1, 3}) {
+      for (auto const& options : kOptions) {
+        auto plan = plan_of(StrategyName::kMegatron, ranks, micro_batches);
+        plan.megatron = options;
+        plan.megatron.bucket_size = 100;
+        plan.shard_group = group;
+        plan.clips_gradients = micro_batches == 3;
+        INFO(fmt::format("{} ranks in groups of {}, {} micro-batches, distributed {}, overlaps {} {}", ranks, group,
+                         micro_batches, options.use_distributed_optimizer, options.overlap_grad_reduce,
+                         options.overlap_param_gather));
         CHECK(difference_from_one_rank(plan) < 1e-12);
       }
     }
