@@ -1,8 +1,13 @@
-twinstep_test(unit_strategies SOURCES unit/strategies_test.cpp DEPENDS strategies)
+twinstep_test(unit_strategies
+  SOURCES unit/ddp_test.cpp unit/megatron_test.cpp unit/optimizer_test.cpp unit/strategies_test.cpp
+  DEPENDS strategies)
+twinstep_test(unit_recompute SOURCES unit/recompute_test.cpp DEPENDS strategies)
 twinstep_test(unit_read_plan SOURCES unit/read_plan_test.cpp DEPENDS strategies_plan)
 twinstep_test(unit_users_files SOURCES unit/users_files_test.cpp DEPENDS strategies_import)
+twinstep_test(fuzz_users_files SOURCES fuzz/users_files_mutation_test.cpp DEPENDS strategies_import)
+target_compile_definitions(fuzz_users_files PRIVATE TWINSTEP_EXAMPLES="${PROJECT_SOURCE_DIR}/examples")
 if(TARGET validate_cpu)
-  twinstep_test(conformance_training SOURCES conformance/training_parity_test.cpp conformance/training.cpp support/timeline_checks.cpp
+  twinstep_test(conformance_training SOURCES conformance/fsdp_parity_test.cpp conformance/training_parity_test.cpp conformance/training.cpp support/timeline_checks.cpp
                 DEPENDS strategies validate_cpu)
 endif()
 twinstep_test(unit_step_examples SOURCES unit/step_examples_test.cpp DEPENDS strategies sim_engine NOT_SANITIZED)
