@@ -1,3 +1,4 @@
+#include <optional>
 #include <utility>
 
 #include "strategies/model/cnn_layout.hpp"
@@ -47,8 +48,14 @@ class CnnWriter {
   std::int32_t relu_backward(std::string const& name, std::int32_t result, std::int32_t gradient);
   [[nodiscard]] Gemm product(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t groups) const;
 
+  std::int32_t path(std::vector<Convolution> const& convolutions);
+  void block_backward(std::int32_t sum_gradient);
+
   UnitWriter w_;
   std::int64_t images_;
+  std::int32_t input_ = -1;
+  std::vector<Layer> path_;
+  std::optional<Layer> projection_;
 };
 
 Gemm CnnWriter::product(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t groups) const {
@@ -120,47 +127,53 @@ std::int32_t CnnWriter::relu_backward(std::string const& name, std::int32_t resu
 }
 
 UnitWork CnnWriter::block(ConvolutionBlocks const& block) && {
-  auto const& path = block.path;
-  auto const input = w_.slot("input", kInput, images_ * path.front().in * path.front().side * path.front().side);
-  auto const size = images_ * path.back().outputs();
-  auto layers = std::vector<Layer>{};
-  auto branch = input;
-  for (auto const& convolution : path) {
-    auto const is_last = layers.size() + 1 == path.size();
-    auto const relu_name = "relu" + std::to_string(layers.size() + 1);
-    layers.push_back(convolve(convolution, branch));
-    branch = normalize(layers.back(), is_last ? "branch" : relu_name, is_last ? kTemporary : kSaved);
-    if (!is_last) relu(relu_name, branch);
-  }
-  auto projection = Layer{};
-  auto skip = input;
+  auto const& first = block.path.front();
+  input_ = w_.slot("input", kInput, images_ * first.in * first.side * first.side);
+  auto const branch = path(block.path);
+  auto skip = input_;
   if (block.projection) {
-    projection = convolve(*block.projection, input);
-    skip = normalize(projection, "identity", kTemporary);
+    projection_ = convolve(*block.projection, input_);
+    skip = normalize(*projection_, "identity", kTemporary);
   }
+  auto const size = w_.elements(branch);
   auto const output = w_.slot("output", kOutput, size);
   w_.forward("residual.forward", w_.memory_bound(size, 3), {reads(branch), reads(skip), writes(output)});
   relu("relu", output);
+  block_backward(relu_backward("relu", output, w_.slot("output_gradient", kOutputGradient, size)));
+  return std::move(w_).finish();
+}
 
-  auto const sum_gradient = relu_backward("relu", output, w_.slot("output_gradient", kOutputGradient, size));
-  auto const input_gradient = w_.slot("input_gradient", kInputGradient, w_.elements(input));
+/// Returns the slot of what the last norm makes.
+std::int32_t CnnWriter::path(std::vector<Convolution> const& convolutions) {
+  auto branch = input_;
+  for (auto const& convolution : convolutions) {
+    auto const is_last = path_.size() + 1 == convolutions.size();
+    auto const relu_name = "relu" + std::to_string(path_.size() + 1);
+    path_.push_back(convolve(convolution, branch));
+    branch = normalize(path_.back(), is_last ? "branch" : relu_name, is_last ? kTemporary : kSaved);
+    if (!is_last) relu(relu_name, branch);
+  }
+  return branch;
+}
+
+/// Autograd comes to the projection first, since forward came to it last.
+void CnnWriter::block_backward(std::int32_t sum_gradient) {
   auto skip_gradient = sum_gradient;
-  if (block.projection) {
-    auto const gradient = normalize_backward(projection, sum_gradient);
-    skip_gradient = w_.slot("skip_gradient", kTemporary, w_.elements(input));
-    convolve_backward(projection, gradient, skip_gradient);
+  if (projection_) {
+    auto const gradient = normalize_backward(*projection_, sum_gradient);
+    skip_gradient = w_.slot("skip_gradient", kTemporary, w_.elements(input_));
+    convolve_backward(*projection_, gradient, skip_gradient);
   }
   auto gradient = sum_gradient;
-  for (auto i = layers.size(); i-- > 0;) {
-    gradient = normalize_backward(layers[i], gradient);
-    auto const below =
-        w_.slot("conv" + std::to_string(i + 1) + ".input_gradient", kTemporary, w_.elements(layers[i].input));
-    convolve_backward(layers[i], gradient, below);
-    gradient = i > 0 ? relu_backward("relu" + std::to_string(i), layers[i].input, below) : below;
+  for (auto i = path_.size(); i-- > 0;) {
+    auto const normed = normalize_backward(path_[i], gradient);
+    gradient = w_.slot(path_[i].convolution.name + ".input_gradient", kTemporary, w_.elements(path_[i].input));
+    convolve_backward(path_[i], normed, gradient);
+    if (i > 0) gradient = relu_backward("relu" + std::to_string(i), path_[i].input, gradient);
   }
-  w_.backward("residual.backward", w_.memory_bound(w_.elements(input), 3),
+  auto const input_gradient = w_.slot("input_gradient", kInputGradient, w_.elements(input_));
+  w_.backward("residual.backward", w_.memory_bound(w_.elements(input_), 3),
               {reads(gradient), reads(skip_gradient), writes(input_gradient)});
-  return std::move(w_).finish();
 }
 
 /// Max pooling of 3 × 3 pixels keeps where each maximum was, as int64.
@@ -186,7 +199,8 @@ UnitWork CnnWriter::stem(Convolution const& convolution) && {
 }
 
 /// The mean of each channel, a linear layer and the cross-entropy.
-UnitWork head_work(std::vector<Tensor> parameters, ConvolutionBlocks const& last, Shape const& shape) {
+UnitWork head_work(std::vector<Tensor> parameters, ConvolutionBlocks const& last, Shape shape) {
+  shape.linear_type.reset();  // which is for blocks
   auto w = UnitWriter{"head", std::move(parameters), shape};
   auto const weight = w.parameter("fc.weight");
   auto const channels = last.path.back().out;

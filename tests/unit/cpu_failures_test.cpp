@@ -153,6 +153,8 @@ TEST_CASE("operations that only have a cost are refused", "[cpu][failures]") {
   CHECK_THROWS_WITH(run(one_operation(program::Elementwise{.function = program::Function::kTransformer})),
                     Catch::Contains("operation \"layer.0/op\" (a kernel of a transformer) only has a cost"));
   CHECK_THROWS_WITH(run(one_operation(program::Attention{})), Catch::Contains("(attention) only has a cost"));
+  CHECK_THROWS_WITH(run(one_operation(program::Gemm{.windows = program::Windows::kA, .window_elements = 1})),
+                    Catch::Contains("(a convolution) only has a cost"));
 }
 
 TEST_CASE("a wrong number or size of operands is refused", "[cpu][failures]") {

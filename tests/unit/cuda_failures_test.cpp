@@ -124,6 +124,8 @@ TEST_CASE("what the GPU executor cannot run is refused with a way out", "[cuda][
   check_refused(one_operation(program::Attention{}),
                 "is fused attention, which cuBLAS does not have; measure it as separate kernels with "
                 "training.flash_attention = false, or simulate this one");
+  check_refused(one_operation(program::Gemm{.type = DataType::kFp32, .windows = program::Windows::kA}),
+                "is a convolution, which cuBLAS does not have; simulate this one");
   check_refused(one_operation(program::Delay{}, DataType::kFp32, true),
                 "runs on the CPU, and this executor has kernels for GPUs only; simulate this one");
   check_refused(

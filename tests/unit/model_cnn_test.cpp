@@ -110,6 +110,15 @@ TEST_CASE("a residual block keeps each convolution's input and result", "[model]
   CHECK(saved_bytes(unit(published("resnet18"), "layer1.1", 1)) == Bytes{4 * (4 * 64 * 56 * 56 + 2 * 2 * 64)});
 }
 
+TEST_CASE("convolutions know no 8-bit linear layers", "[model][cnn]") {
+  auto const plain = work_of(published("resnet18"), {});
+  auto const chosen = work_of(published("resnet18"), {.linear_type = DataType::kFp8});
+  for (std::size_t i = 0; i < plain.kinds.size(); ++i) {
+    CHECK(plain.kinds[i].forward == chosen.kinds[i].forward);
+    CHECK(plain.kinds[i].backward == chosen.kinds[i].backward);
+  }
+}
+
 TEST_CASE("a network can be given by its stages", "[model][cnn]") {
   auto const model = read(R"({"family": "cnn", "name": "mine", "bottleneck": true, "classes": 10, "image_size": 32,
                               "stages": [{"blocks": 3}, {"blocks": 4, "width": 128}, {"blocks": 6, "width": 256},
