@@ -185,6 +185,25 @@ hardware::Stack Reader::stack(Node const& node) const {
   return stack;
 }
 
+/// "allocator": PYTORCH_CUDA_ALLOC_CONF of the job.
+hardware::Allocator read_allocator(Node const& node) {
+  constexpr auto kLeastSplit = Bytes{(20 << 20) + 1};  // PyTorch: max_split_size_mb must be above its 20 MiB segments
+  node.allow_only({"expandable_segments", "max_split"});
+  auto allocator = hardware::Allocator{};
+  if (auto const expandable = node.find("expandable_segments")) allocator.expandable_segments = expandable->boolean();
+  auto const limit = node.find("max_split");
+  if (!limit) return allocator;
+  allocator.max_split = limit->bytes();
+  if (*allocator.max_split < kLeastSplit)
+    limit->fail(fmt::format("found {}, expected more than \"20 MiB\", the size of a segment",
+                            twinstep::quoted(limit->string())),
+                "raise it, or leave it out: then any block may be split");
+  if (allocator.expandable_segments)
+    limit->fail("found a limit to what is split beside expandable segments, whose blocks are always split",
+                "leave one of them out");
+  return allocator;
+}
+
 /// "faults": what is slower than its kind, or broken.
 std::vector<hardware::Fault> read_faults(Node const& list) {
   auto faults = std::vector<hardware::Fault>{};
@@ -214,8 +233,8 @@ void check_fit(Node const& document, hardware::Cluster const& cluster) {
 
 hardware::Cluster Reader::cluster() const {
   auto const& document = resolved().document;
-  document.allow_only(
-      {"name", "description", "node", "fabric", "library", "stack", "nodes", "faults", "step_error", "calibration"});
+  document.allow_only({"name", "description", "node", "fabric", "library", "stack", "allocator", "nodes", "faults",
+                       "step_error", "calibration"});
   auto cluster = hardware::Cluster{.name = text(document, "name"),
                                    .description = optional_text(document, "description"),
                                    .node = node(document.at("node")),
@@ -225,6 +244,7 @@ hardware::Cluster Reader::cluster() const {
                                    .calibration = optional_text(document, "calibration")};
   if (cluster.calibration.empty()) cluster.calibration = "uncalibrated: its profile does not say what was measured";
   if (auto const its = document.find("stack")) cluster.stack = stack(*its);
+  if (auto const its = document.find("allocator")) cluster.allocator = read_allocator(*its);
   if (auto const band = document.find("step_error")) {
     band->allow_only({"low", "high"});
     cluster.step_error = {sourced(*band, "low", positive_number), sourced(*band, "high", positive_number)};

@@ -270,6 +270,13 @@ void put(Writer& out, std::string_view key, hardware::Stack const& stack) {
   out.close('}');
 }
 
+void put(Writer& out, std::string_view key, hardware::Allocator const& allocator) {
+  out.open(key, '{');
+  put(out, "expandable_segments", allocator.expandable_segments);
+  if (allocator.max_split) out.member("max_split", value_text(*allocator.max_split));
+  out.close('}');
+}
+
 void put(Writer& out, std::string_view key, hardware::Node const& node) {
   out.open(key, '{');
   put(out, "name", node.name);
@@ -330,6 +337,7 @@ std::string cluster_text(hardware::Cluster const& cluster) {
   out.member("nodes", value_text(cluster.nodes));
   put(out, "library", cluster.library);
   if (!cluster.stack.name.empty()) put(out, "stack", cluster.stack);
+  if (cluster.allocator != hardware::Allocator{}) put(out, "allocator", cluster.allocator);
   if (cluster.step_error) {
     out.open("step_error", '{');
     put(out, "low", cluster.step_error->low);

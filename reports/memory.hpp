@@ -1,6 +1,8 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,12 @@ namespace twinstep::reports {
 using BytesByCategory = std::array<Bytes, kEnumSize<program::MemoryCategory>>;
 
 [[nodiscard]] Bytes total(BytesByCategory const& held);
+
+/// What counts as held. On a device both include the context and the collective library's buffers.
+enum class Counting : std::uint8_t {
+  kAllocated,  ///< without fragmentation: beyond context and library, torch.cuda.max_memory_allocated (active bytes)
+  kReserved    ///< all of it: what nvidia-smi shows; as allocated where no caching allocator was replayed
+};
 
 /// The moment at which a track holds most in one memory space.
 struct MemoryPeak {
@@ -34,10 +42,21 @@ struct MemoryPoint {
 /// The peak of one track: the first moment at which it holds most. Samples count one by one in their order, so memory
 /// that is taken before other memory is given back at the same moment is held together. Cost: linear.
 [[nodiscard]] MemoryPeak find_peak(timeline::Timeline const& timeline, timeline::TrackId track,
-                                   program::MemorySpace space);
+                                   program::MemorySpace space, Counting counting = Counting::kAllocated);
 
 /// The highest peak of all tracks; the first of them if several are as high. An empty peak without samples.
-[[nodiscard]] MemoryPeak find_worst_peak(timeline::Timeline const& timeline, program::MemorySpace space);
+[[nodiscard]] MemoryPeak find_worst_peak(timeline::Timeline const& timeline, program::MemorySpace space,
+                                         Counting counting = Counting::kAllocated);
+
+/// Where a decoder's memory peaks, as a rule: the highest moments of what is allocated on a device. Absent without such
+/// a moment.
+struct PeakCandidates {
+  std::optional<MemoryPeak> loss;      ///< while logits, log-probabilities or gradients of either are held
+  std::optional<MemoryPeak> backward;  ///< without them, while the host issues a scope "….backward" or "….recompute"
+};
+
+/// Those of one track. Cost: linear.
+[[nodiscard]] PeakCandidates find_peak_candidates(timeline::Timeline const& timeline, timeline::TrackId track);
 
 /// What the track holds after each moment at which that changes. Cost: linear.
 [[nodiscard]] std::vector<MemoryPoint> memory_curve(timeline::Timeline const& timeline, timeline::TrackId track,

@@ -41,8 +41,17 @@ void add_rates(Summary& summary, timeline::Manifest const& manifest) {
 void add_memory(Summary& summary, Timeline const& timeline) {
   summary.peak = find_worst_peak(timeline, MemorySpace::kDevice);
   summary.peak_rank = describe_track(timeline, summary.peak.track);
+  if (summary.peak.track.exists()) summary.candidates = find_peak_candidates(timeline, summary.peak.track);
+  summary.reserved_peak = find_worst_peak(timeline, MemorySpace::kDevice, Counting::kReserved);
+  for (std::size_t i = 0; i < timeline.tracks.size(); ++i) {
+    auto const& use = timeline.tracks[i].allocator;
+    if (!use) continue;
+    if (!summary.allocator) summary.allocator.emplace();
+    summary.allocator->retries = std::max(summary.allocator->retries, use->retries);
+    if (TrackId{i} == summary.reserved_peak.track) summary.allocator->segments = use->segments;
+  }
   summary.capacity = timeline.manifest.memory_capacity;
-  summary.fits = summary.capacity == Bytes{} || summary.peak.total() <= summary.capacity;
+  summary.fits = summary.capacity == Bytes{} || summary.needed().total() <= summary.capacity;
   summary.host_peak = find_worst_peak(timeline, MemorySpace::kHost).total();
   summary.nvme_peak = find_worst_peak(timeline, MemorySpace::kNvme).total();
 }
@@ -99,14 +108,33 @@ std::vector<MemoryCategory> largest_categories(BytesByCategory const& held) {
 std::string why_it_does_not_fit(Summary const& summary) {
   TWINSTEP_CHECK(!summary.fits, "only a step that does not fit has a reason for it");
   constexpr std::size_t kShown = 4;
-  auto const categories = largest_categories(summary.peak.held);
+  auto const& needed = summary.needed();
+  auto const categories = largest_categories(needed.held);
   auto parts = std::string{};
   for (std::size_t i = 0; i < std::min(kShown, categories.size()); ++i)
     parts += fmt::format("{}{} {}", i == 0 ? "" : ", ", name_of(categories[i]),
-                         memory_text(summary.peak.held[static_cast<std::size_t>(categories[i])]));
-  return fmt::format("needs {}{}{} ({}), has {}{}{}", memory_text(summary.peak.total()),
-                     summary.peak.at.empty() ? "" : " at ", summary.peak.at, parts, memory_text(summary.capacity),
+                         memory_text(needed.held[static_cast<std::size_t>(categories[i])]));
+  return fmt::format("needs {}{}{} ({}), has {}{}{}{}", memory_text(needed.total()), needed.at.empty() ? "" : " at ",
+                     needed.at, parts, memory_text(summary.capacity),
+                     summary.headroom() < Bytes{}
+                         ? ""
+                         : "; without fragmentation it would fit: try cluster.allocator.expandable_segments",
                      summary.way_out.empty() ? "" : "; ", summary.way_out);
+}
+
+std::string memory_warning(Summary const& summary) {
+  constexpr double kFull = 0.95;
+  if (!summary.fits || summary.capacity == Bytes{}) return {};
+  if (auto const retries = summary.allocator ? summary.allocator->retries : 0; retries > 0)
+    return fmt::format(
+        "fits only because the allocator gives back its cache and asks again {} {} a step; each time the GPU is waited "
+        "for, which costs time that is not in the step time",
+        retries, retries == 1 ? "time" : "times");
+  auto const share = static_cast<double>(summary.peak.total().count()) / static_cast<double>(summary.capacity.count());
+  if (share <= kFull) return {};
+  return fmt::format(
+      "the peak is {} of the device's memory: one in three measured steps that came so close ran 20 to 28 % slower",
+      percent_text(share));
 }
 
 }  // namespace twinstep::reports

@@ -43,12 +43,19 @@ struct Summary {
   std::optional<double> mfu;
   std::optional<double> hfu;
 
-  bool fits = true;       ///< the peak is within the capacity; true where the capacity is unknown
-  MemoryPeak peak;        ///< of device memory, on the track that holds most
-  std::string peak_rank;  ///< which track that is
-  Bytes capacity;         ///< of device memory; 0 if unknown
-  std::string way_out;    ///< for a step that does not fit: what would, from whoever tried; may be empty
-  Bytes host_peak;        ///< most that one track holds in host memory
+  /// The device holds what has to be held, after the allocator gave back what it could; true where the capacity is
+  /// unknown. Needs `needed()`, which then lies within the capacity.
+  bool fits = true;
+  MemoryPeak peak;            ///< of what is allocated on the device, on the track that holds most
+  std::string peak_rank;      ///< which track that is
+  PeakCandidates candidates;  ///< of that track
+  MemoryPeak reserved_peak;   ///< of all that is in use on the device, fragmentation included: nvidia-smi's figure
+  /// What the caching allocator did: segments of the track that reserves most, the most retries of any track. Absent
+  /// where none was replayed; then the peaks are the same.
+  std::optional<timeline::AllocatorUse> allocator;
+  Bytes capacity;       ///< of device memory; 0 if unknown
+  std::string way_out;  ///< for a step that does not fit: what would, from whoever tried; may be empty
+  Bytes host_peak;      ///< most that one track holds in host memory
   Bytes nvme_peak;
 
   /// Time in which a communication of a rank waits or transfers and no kernel runs there; of the worst track.
@@ -61,8 +68,11 @@ struct Summary {
   std::vector<LinkUse> links;
   std::int64_t events = 0;
 
-  /// What stays free at the peak; negative if the step does not fit.
+  /// What is not allocated at the peak; negative if the step needs more than there is.
   [[nodiscard]] Bytes headroom() const { return capacity - peak.total(); }
+  /// The peak that decides whether the step fits: of what is allocated if that alone is too much, else with what the
+  /// allocator could not give back.
+  [[nodiscard]] MemoryPeak const& needed() const { return headroom() < Bytes{} ? peak : reserved_peak; }
 };
 
 /// Cost: a few sorts of the spans.
@@ -74,6 +84,11 @@ struct Summary {
 /// "needs 112.5 GiB at layer.3.backward/mlp.up (optimizer 75.3 GiB, parameters 12.6 GiB, …), has 79.6 GiB".
 /// Requires a summary that does not fit.
 [[nodiscard]] std::string why_it_does_not_fit(Summary const& summary);
+
+/// What may go wrong with a step that fits: the allocator has to ask for memory twice, or hardly any is left. Empty if
+/// nothing. Source of the limit of 95 %: of twelve llm-foundry records at 97 to 99 % of the capacity by such a ledger,
+/// four ran 20 to 28 % slower than the others.
+[[nodiscard]] std::string memory_warning(Summary const& summary);
 
 /// The answer "no" to a question that was well put: the plan cannot be laid out at all.
 struct Infeasible {

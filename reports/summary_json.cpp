@@ -10,9 +10,47 @@ using program::MemoryCategory;
 
 namespace {
 
+/// Of what is allocated.
 void write_categories(JsonWriter& json, BytesByCategory const& held) {
   json.begin_object();
-  for (std::size_t i = 0; i < held.size(); ++i) json.member(name_of(static_cast<MemoryCategory>(i)), held[i]);
+  for (std::size_t i = 0; i < held.size(); ++i)
+    if (auto const category = static_cast<MemoryCategory>(i); category != MemoryCategory::kFragmentation)
+      json.member(name_of(category), held[i]);
+  json.end_object();
+}
+
+void write_candidate(JsonWriter& json, std::string_view key, std::optional<MemoryPeak> const& peak) {
+  if (!peak) return json.member(key, nullptr);
+  json.key(key);
+  json.begin_object();
+  json.member("bytes", peak->total());
+  json.member("time_s", peak->time);
+  json.member("at", peak->at);
+  json.end_object();
+}
+
+void write_candidates(JsonWriter& json, Summary const& summary) {
+  json.key("memory_candidates");
+  json.begin_object();
+  write_candidate(json, "loss", summary.candidates.loss);
+  write_candidate(json, "backward", summary.candidates.backward);
+  json.end_object();
+}
+
+void write_reserved(JsonWriter& json, Summary const& summary) {
+  auto const warning = memory_warning(summary);
+  json.member("memory_warning", warning.empty() ? std::optional<std::string>{} : warning);
+  if (!summary.allocator) {
+    json.member("reserved_memory_bytes", nullptr);
+    return json.member("memory_allocator", nullptr);
+  }
+  json.member("reserved_memory_bytes", summary.reserved_peak.total());
+  json.key("memory_allocator");
+  json.begin_object();
+  json.member("segments", summary.allocator->segments);
+  json.member("retries", summary.allocator->retries);
+  json.member("fragmentation_bytes",
+              summary.reserved_peak.held[static_cast<std::size_t>(MemoryCategory::kFragmentation)]);
   json.end_object();
 }
 
@@ -27,6 +65,8 @@ void write_memory(JsonWriter& json, Summary const& summary) {
   json.member("at", summary.peak.at);
   json.member("rank", summary.peak_rank);
   json.end_object();
+  write_candidates(json, summary);
+  write_reserved(json, summary);
   json.member("host_memory_bytes", summary.host_peak);
   json.member("nvme_bytes", summary.nvme_peak);
 }
@@ -36,15 +76,16 @@ void write_does_not_fit(JsonWriter& json, Summary const& summary) {
   if (summary.fits) return json.value(nullptr);
   json.begin_object();
   json.member("sentence", why_it_does_not_fit(summary));
-  json.member("needs_bytes", summary.peak.total());
+  auto const& needed = summary.needed();
+  json.member("needs_bytes", needed.total());
   json.member("has_bytes", summary.capacity);
-  json.member("at", summary.peak.at);
+  json.member("at", needed.at);
   json.key("largest");
   json.begin_array();
-  for (auto const category : largest_categories(summary.peak.held)) {
+  for (auto const category : largest_categories(needed.held)) {
     json.begin_object();
     json.member("category", name_of(category));
-    json.member("bytes", summary.peak.held[static_cast<std::size_t>(category)]);
+    json.member("bytes", needed.held[static_cast<std::size_t>(category)]);
     json.end_object();
   }
   json.end_array();
@@ -138,9 +179,10 @@ std::string summary_json(Infeasible const& infeasible, Seconds wall) {
     json.member(key, nullptr);
   json.member("fits", false);
   for (auto const* const key :
-       {"peak_memory_bytes", "memory_capacity_bytes", "memory", "memory_peak", "host_memory_bytes", "nvme_bytes",
-        "does_not_fit", "exposed_communication_s", "communication_s", "breakdown", "bytes_on_wire", "links", "interval",
-        "calibration", "events"})
+       {"peak_memory_bytes", "memory_capacity_bytes", "memory", "memory_peak", "memory_candidates", "memory_warning",
+        "reserved_memory_bytes", "memory_allocator", "host_memory_bytes", "nvme_bytes", "does_not_fit",
+        "exposed_communication_s", "communication_s", "breakdown", "bytes_on_wire", "links", "interval", "calibration",
+        "events"})
     json.member(key, nullptr);
   json.member("wall_s", wall.count());
   json.end_object();

@@ -61,6 +61,7 @@ std::string memory_table(std::vector<NamedSummary> const& scenarios, MemoryUnit 
   for (auto const title : kGroupTitles) columns.push_back({std::string{title}});
   columns.push_back({"other"});
   columns.push_back({"total"});
+  columns.push_back({"used"});
   columns.push_back({"has"});
   auto table = Table{std::move(columns)};
   for (auto const& [name, answer] : scenarios) {
@@ -72,6 +73,7 @@ std::string memory_table(std::vector<NamedSummary> const& scenarios, MemoryUnit 
     auto row = std::vector<Cell>{name};
     for (auto const bytes : groups) row.emplace_back(in_unit(bytes, unit));
     row.emplace_back(in_unit(summary->peak.total(), unit), summary->fits ? Tone::kPlain : Tone::kBad);
+    row.emplace_back(summary->allocator ? in_unit(summary->reserved_peak.total(), unit) : std::string{kNoValue});
     row.emplace_back(summary->capacity > Bytes{} ? in_unit(summary->capacity, unit) : std::string{kNoValue});
     table.add_row(std::move(row));
   }
@@ -85,6 +87,8 @@ std::string notes(std::vector<NamedSummary> const& scenarios, TextStyle const& s
       text += wrapped(fmt::format("{} cannot run: {}", name, why_it_is_infeasible(*infeasible)), "  ", style);
     else if (auto const& summary = std::get<Summary>(answer); !summary.fits)
       text += wrapped(fmt::format("{} does not fit: {}", name, why_it_does_not_fit(summary)), "  ", style);
+    else if (auto const warning = memory_warning(summary); !warning.empty())
+      text += wrapped(fmt::format("{}: {}", name, warning), "  ", style);
   }
   return text.empty() ? text : "\n" + text;
 }

@@ -17,7 +17,7 @@ struct NamedSummary {
 
 /// Scenarios side by side, one a row, in the order given: a table of speed (with exposed
 /// communication), a table of memory at the peak, and a sentence for each scenario that does not fit or cannot run. The
-/// columns of the second table add up to its total.
+/// columns of the second table add up to its total, what is allocated; "used" is what nvidia-smi would show at most.
 [[nodiscard]] std::string scenarios_table(std::vector<NamedSummary> const& scenarios, TextStyle const& style = {});
 
 }  // namespace twinstep::reports

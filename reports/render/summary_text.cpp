@@ -53,6 +53,7 @@ std::string speed(Summary const& summary, TextStyle const& style) {
                            percent_text(summary.mfu), percent_text(summary.hfu)),
                style);
   text += fact("memory", fit_text(summary), style);
+  if (auto const warning = memory_warning(summary); !warning.empty()) text += fact("warning", warning, style);
   if (summary.host_peak > Bytes{}) text += fact("host memory", memory_text(summary.host_peak) + " a rank", style);
   if (summary.nvme_peak > Bytes{}) text += fact("NVMe", memory_text(summary.nvme_peak) + " a rank", style);
   text += fact("communication",
@@ -83,6 +84,19 @@ std::string breakdown(Summary const& summary, TextStyle const& style) {
   return section(fmt::format("Where the step goes: {}", summary.breakdown_rank), style) + table.render(style);
 }
 
+/// "in the loss 38.1 GiB at head.backward/…; in backward 40.0 GiB at …": the peak is one of them, as a rule.
+std::string candidates(Summary const& summary, TextStyle const& style) {
+  auto parts = std::string{};
+  auto const add = [&](std::string_view where, std::optional<MemoryPeak> const& peak) {
+    if (!peak || peak->time == summary.peak.time) return;
+    parts +=
+        fmt::format("{}at most {} {}, at {}", parts.empty() ? "" : "; ", memory_text(peak->total()), where, peak->at);
+  };
+  add("in the loss", summary.candidates.loss);
+  add("in the rest of backward", summary.candidates.backward);
+  return parts.empty() ? parts : wrapped(parts, "  ", style);
+}
+
 std::string memory(Summary const& summary, TextStyle const& style) {
   auto const peak = summary.peak.total();
   auto const unit = memory_unit_for(peak);
@@ -93,9 +107,12 @@ std::string memory(Summary const& summary, TextStyle const& style) {
     table.add_row(
         {fmt::format("  {}", name_of(category)), in_unit(bytes, unit), percent_text(part), bar_text(part, kBarWidth)});
   }
+  if (summary.allocator)
+    table.add_row({std::string{"  used, with cache"}, in_unit(summary.reserved_peak.total(), unit), std::string{},
+                   std::string{}});
   auto where = fmt::format("Memory at its peak: {}, {} into the step", summary.peak_rank, time_text(summary.peak.time));
   if (!summary.peak.at.empty()) where += ", at " + summary.peak.at;
-  return section(where, style) + table.render(style);
+  return section(where, style) + table.render(style) + candidates(summary, style);
 }
 
 std::string links(Summary const& summary, TextStyle const& style) {

@@ -99,6 +99,8 @@ Track TimelineReader::track(Node const& node) const {
   auto out =
       Track{printable(node.at("role")), RankId{index(node.at("rank"))}, node.at("multiplicity").integer_from(1), {}};
   for (auto const& stream : node.at("streams").elements()) out.streams.push_back(printable(stream));
+  if (auto const use = node.find("allocator"))
+    out.allocator = {use->at("segments").integer_from(0), use->at("retries").integer_from(0)};
   return out;
 }
 

@@ -196,8 +196,11 @@ void TimelineWriter::write_rest() {
   lines(timeline_.tracks, [&](Track const& track) {
     auto streams = std::vector<std::string>{};
     for (auto const& stream : track.streams) streams.push_back(json_string(stream));
-    put(R"({{"role": {}, "rank": {}, "multiplicity": {}, "streams": [{}]}})", json_string(track.role),
-        track.rank.index(), track.multiplicity, fmt::join(streams, ", "));
+    put(R"({{"role": {}, "rank": {}, "multiplicity": {}, "streams": [{}])", json_string(track.role), track.rank.index(),
+        track.multiplicity, fmt::join(streams, ", "));
+    if (auto const& use = track.allocator)
+      put(R"(, "allocator": {{"segments": {}, "retries": {}}})", use->segments, use->retries);
+    put("}}");
   });
   put("],\n\"links\": [");
   lines(timeline_.links, [&](LinkTraffic const& link) {

@@ -18,8 +18,9 @@ namespace twinstep::tests {
 ///     95 ..100  the host reads the loss               waits for the host   5
 ///
 /// Communication: 20 + 20 = 40 ms, exposed 10 + 15 = 25 ms. Memory: 30 GiB at first, 36 at 10 ms, 40 from 50 ms to
-/// 60 ms (its peak), then 37. Each rank does 25 TFLOP, so 250 TFLOP/s of a peak of 1000, and 30 TFLOP with
-/// recomputation. The nvlink is busy for 3 GB / 300 GB/s = 10 ms, the nic for 2 GB / 50 GB/s = 40 ms.
+/// 60 ms (its peak), then 37; the allocator holds 2 GiB more all the time. Each rank does 25 TFLOP, so 250 TFLOP/s of a
+/// peak of 1000, and 30 TFLOP with recomputation. The nvlink is busy for 3 GB / 300 GB/s = 10 ms, the nic for 2 GB / 50
+/// GB/s = 40 ms.
 inline timeline::Timeline full_step() {
   using namespace literals;
   using program::MemoryCategory;
@@ -35,11 +36,13 @@ inline timeline::Timeline full_step() {
   builder.host("read loss", {95_ms, 100_ms});
   builder.memory(0_ms, MemoryCategory::kParameters, 10_GiB)
       .memory(0_ms, MemoryCategory::kOptimizer, 20_GiB)
+      .memory(0_ms, MemoryCategory::kFragmentation, 2_GiB)
       .memory(10_ms, MemoryCategory::kActivations, 6_GiB)
       .memory(50_ms, MemoryCategory::kGatheredParameters, 4_GiB)
       .memory(60_ms, MemoryCategory::kActivations, -6_GiB)
       .memory(60_ms, MemoryCategory::kBuckets, 3_GiB);
   auto step = builder.timeline();
+  step.tracks[0].allocator = {.segments = 7, .retries = 0};
   step.manifest.scenario = "two-layer toy, sharded, 1 node of 2 GPUs";
   step.manifest.calibration = "uncalibrated: datasheet and default constants";
   step.manifest.world_size = 2;

@@ -207,6 +207,22 @@ TEST_CASE("a scenario breaks links, and says how many a tier has", "[hw_profiles
              Catch::Contains("did you mean \"rate\"?"));
 }
 
+TEST_CASE("the caching allocator is set up as PyTorch's variable does", "[hw_profiles]") {
+  CHECK(read(kH100, {}).allocator == hardware::Allocator{});
+  CHECK(read(kH100, {"cluster.allocator.expandable_segments=true"}).allocator ==
+        hardware::Allocator{.expandable_segments = true});
+  auto const limited = read(kH100, {"cluster.allocator.max_split=256 MiB"});
+  CHECK(limited.allocator == hardware::Allocator{.max_split = 256_MiB});
+  CHECK(read(cluster_text(limited)) == limited);
+}
+
+TEST_CASE("a limit to what is split is above 20 MiB, and not for expandable segments", "[hw_profiles]") {
+  CHECK_THAT(error_of(kH100, {"cluster.allocator.max_split=20 MiB"}),
+             Catch::Contains("/cluster/allocator/max_split") && Catch::Contains("expected more than \"20 MiB\""));
+  CHECK_THAT(error_of(kH100, {R"(cluster.allocator={"expandable_segments": true, "max_split": "256 MiB"})"}),
+             Catch::Contains("expandable segments, whose blocks are always split"));
+}
+
 TEST_CASE("every number that ships has a unit and a source", "[hw_profiles]") {
   auto const profiles = list_profiles();
   REQUIRE(profiles.size() >= 7 + 6 + 6 + 4 + 8 + 11 + 3);

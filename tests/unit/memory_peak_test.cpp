@@ -37,6 +37,61 @@ TEST_CASE("the peak names its moment, its categories and the operation being iss
   CHECK(peak.at == "layer.0/down");
 }
 
+TEST_CASE("what the allocator holds beyond what is allocated counts as reserved only", "[reports][memory]") {
+  // Allocated: 10 from the start, 14 from 2 us on. Reserved: 18 until 2 us, when 3 of the 8 free ones and a new one
+  // hold the 4; 17 from 3 us on, when the cache is given back.
+  auto builder = tests::TimelineBuilder{};
+  builder.memory(0_us, MemoryCategory::kParameters, 10_GiB)
+      .memory(0_us, MemoryCategory::kFragmentation, 8_GiB)
+      .memory(2_us, MemoryCategory::kFragmentation, -3_GiB)
+      .memory(2_us, MemoryCategory::kActivations, 4_GiB)
+      .memory(3_us, MemoryCategory::kFragmentation, -2_GiB);
+  auto const allocated = find_peak(builder.timeline(), TrackId{0}, MemorySpace::kDevice);
+  CHECK(allocated.total() == 14_GiB);
+  CHECK(held(allocated.held, MemoryCategory::kFragmentation) == 0_B);
+  auto const reserved = find_peak(builder.timeline(), TrackId{0}, MemorySpace::kDevice, Counting::kReserved);
+  CHECK(reserved.total() == 19_GiB);
+  CHECK(reserved.time == 2_us);
+  CHECK(held(reserved.held, MemoryCategory::kFragmentation) == 5_GiB);
+}
+
+TEST_CASE("both candidates for the peak are seen: in the loss, and in backward without it", "[reports][memory]") {
+  // Issued: forward at 1, the loss's backward at 3, a block's recomputation at 5 and its backward at 6, the update
+  // at 8. Held: 10 and 2 of logits at 2; 15 at 4, with logits; 9 at 5; 11 at 7; 20 at 9, in no pass.
+  auto builder = tests::TimelineBuilder{};
+  auto const issue = [&](std::string_view scope, std::string_view name, Time at) {
+    builder.scope(scope).compute(WorkKind::kGemm, name, {at, at + 1_us});
+  };
+  issue("head.forward", "logits", 1_us);
+  issue("head.backward", "cross_entropy", 3_us);
+  issue("layer.0.recompute", "up", 5_us);
+  issue("layer.0.backward", "down", 6_us);
+  issue("", "update", 8_us);
+  builder.memory(1_us, MemoryCategory::kActivations, 10_GiB)
+      .memory(2_us, MemoryCategory::kLogits, 2_GiB)
+      .memory(4_us, MemoryCategory::kLogits, 3_GiB)
+      .memory(5_us, MemoryCategory::kLogits, -5_GiB)
+      .memory(5_us, MemoryCategory::kActivations, -1_GiB)
+      .memory(7_us, MemoryCategory::kGradients, 2_GiB)
+      .memory(9_us, MemoryCategory::kWorkspace, 9_GiB);
+  auto const [loss, backward] = find_peak_candidates(builder.timeline(), TrackId{0});
+  REQUIRE(loss);
+  CHECK(loss->total() == 15_GiB);
+  CHECK(loss->at == "head.backward/cross_entropy");
+  REQUIRE(backward);
+  CHECK(backward->total() == 11_GiB);
+  CHECK(backward->at == "layer.0.backward/down");
+  CHECK(find_peak(builder.timeline(), TrackId{0}, MemorySpace::kDevice).at == "update");
+}
+
+TEST_CASE("a step without logits or passes has no candidates", "[reports][memory]") {
+  auto builder = tests::TimelineBuilder{};
+  builder.compute(WorkKind::kGemm, "up", {0_us, 1_us}).memory(0_us, MemoryCategory::kParameters, 1_GiB);
+  auto const candidates = find_peak_candidates(builder.timeline(), TrackId{0});
+  CHECK_FALSE(candidates.loss);
+  CHECK_FALSE(candidates.backward);
+}
+
 TEST_CASE("memory taken before other memory is given back at the same moment is held together", "[reports][memory]") {
   auto builder = tests::TimelineBuilder{};
   builder.memory(0_us, MemoryCategory::kActivations, 3_GiB)

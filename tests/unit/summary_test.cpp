@@ -127,15 +127,47 @@ TEST_CASE("links are busy for their bytes over their bandwidth", "[reports][summ
   CHECK(summary.links[1].utilisation == Approx(0.40));
 }
 
-TEST_CASE("a step fits if its peak is within the capacity, to the byte", "[reports][summary]") {
+TEST_CASE("a step fits if all that is in use is within the capacity, to the byte", "[reports][summary]") {
+  // 40 GiB are allocated at the peak, and the allocator holds 2 more that it could not give back.
   auto step = tests::full_step();
-  step.manifest.memory_capacity = 40_GiB;
+  step.manifest.memory_capacity = 42_GiB;
   CHECK(summarize(step).fits);
-  CHECK(summarize(step).headroom() == 0_B);
-  step.manifest.memory_capacity = 40_GiB - 1_B;
+  CHECK(summarize(step).headroom() == 2_GiB);
+  step.manifest.memory_capacity = 42_GiB - 1_B;
   CHECK_FALSE(summarize(step).fits);
   step.manifest.memory_capacity = {};
   CHECK(summarize(step).fits);
+}
+
+TEST_CASE("allocated and reserved memory have a peak each", "[reports][summary]") {
+  auto const summary = summarize(tests::full_step());
+  CHECK(summary.peak.total() == 40_GiB);
+  CHECK(summary.reserved_peak.total() == 42_GiB);
+  CHECK(summary.allocator == timeline::AllocatorUse{.segments = 7, .retries = 0});
+  REQUIRE(summary.candidates.backward);
+  CHECK(summary.candidates.backward->total() == 37_GiB);
+  CHECK_FALSE(summary.candidates.loss);
+}
+
+TEST_CASE("what fragmentation keeps from fitting says so, and what may help", "[reports][summary]") {
+  auto step = tests::full_step();
+  step.manifest.memory_capacity = 41_GiB;
+  CHECK(why_it_does_not_fit(summarize(step)) ==
+        "needs 42.0 GiB at layer.0.forward/core (optimizer 20.0 GiB, parameters 10.0 GiB, activations 6.0 GiB, "
+        "gathered_parameters 4.0 GiB), has 41.0 GiB; without fragmentation it would fit: try "
+        "cluster.allocator.expandable_segments");
+}
+
+TEST_CASE("a step that fits by retries warns of them, and one that fills the device above 95 %", "[reports][summary]") {
+  auto step = tests::full_step();
+  CHECK(memory_warning(summarize(step)).empty());
+  step.manifest.memory_capacity = 42_GiB;  // 40 / 42 = 95.2 %
+  CHECK_THAT(memory_warning(summarize(step)), Catch::Contains("the peak is 95.2 % of the device's memory"));
+  step.tracks[0].allocator->retries = 3;
+  CHECK_THAT(memory_warning(summarize(step)), Catch::Contains("asks again 3 times a step") &&
+                                                  Catch::Contains("costs time that is not in the step time"));
+  step.manifest.memory_capacity = 24_GiB;  // does not fit
+  CHECK(memory_warning(summarize(step)).empty());
 }
 
 TEST_CASE("a step that does not fit says what it needs, where, and for what", "[reports][summary]") {

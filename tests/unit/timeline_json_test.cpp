@@ -31,6 +31,7 @@ Timeline two_tracks() {
                        .memory_capacity = 80_GB};
   timeline.names = {"product", "layer.0", "reduce", "wait"};
   timeline.tracks = {{"stage0", RankId{0}, 32, {"compute", "comm"}}, {"stage1", RankId{32}, 1, {"compute"}}};
+  timeline.tracks[0].allocator = {.segments = 12, .retries = 3};
   timeline.spans = {
       {TrackId{0},
        StreamId{0},
