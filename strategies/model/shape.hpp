@@ -19,7 +19,8 @@ enum class Activation : std::uint8_t {
 enum class CrossEntropy : std::uint8_t {
   kPlain,   ///< PyTorch's: log-probabilities and their gradient in fp32
   kFused,   ///< one kernel in the compute type that also makes the gradient
-  kChunked  ///< the last matrix and the loss for an eighth of the tokens at a time: the logits are never whole
+  kChunked  ///< the last matrix and the loss, with their gradients, for an eighth of the tokens at a time: the logits
+            ///< are never whole
 };
 
 /// The kernels of a norm.
@@ -31,7 +32,7 @@ enum class NormKernels : std::uint8_t {
 /// How numbers are scaled on their way into 8 bits.
 enum class Scaling : std::uint8_t {
   kTensorWise,  ///< one factor for a tensor: a kernel finds the largest number, another casts
-  kRowWise      ///< one for each row: a kernel does both, but for each order in which a product reads the tensor
+  kRowWise      ///< one for each row: one kernel finds and casts, once for each order in which products read the tensor
 };
 
 /// What one rank computes at a time, in which types, and by which kernels.
