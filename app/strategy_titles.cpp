@@ -26,6 +26,7 @@ std::string text_of(io::Node const& scalar) {
 }
 
 void add_leaves(io::Node const& node, std::string const& name, std::vector<Leaf>& leaves) {
+  if (node.is(Type::kNull)) return;  // as if it were not there
   if (!node.is(Type::kObject)) {
     leaves.push_back({name, text_of(node)});
     return;
@@ -37,14 +38,14 @@ void add_leaves(io::Node const& node, std::string const& name, std::vector<Leaf>
   }
 }
 
-std::string base_title(io::Node const& strategy) {
-  auto title = std::string{strategy.at("name").string()};
+/// " + recompute", " + recompute selective", " + recompute every 2"; nothing where nothing is recomputed.
+std::string recompute_title(io::Node const& strategy) {
   auto const recompute = strategy.find("recompute");
-  if (!recompute) return title;
+  if (!recompute) return {};
   auto parts = std::vector<Leaf>{};
   add_leaves(*recompute, "recompute", parts);
-  if (parts.size() == 1 && parts.front() == Leaf{"recompute", "none"}) return title;
-  title += " + recompute";
+  if (parts.size() == 1 && parts.front() == Leaf{"recompute", "none"}) return {};
+  auto title = std::string{" + recompute"};
   for (auto const& [name, value] : parts) {
     auto const part = name.substr(std::min(name.size(), std::string_view{"recompute "}.size()));
     if (value != "full") title += fmt::format("{}{} {}", part.empty() ? "" : " ", part, value);
@@ -56,30 +57,33 @@ std::string base_title(io::Node const& strategy) {
 
 std::vector<std::string> strategy_titles(std::vector<Written> const& scenarios) {
   auto const count = scenarios.size();
-  auto bases = std::vector<std::string>(count);
+  auto names = std::vector<std::string>(count);
+  auto recomputes = std::vector<std::string>(count);
   auto leaves = std::vector<std::vector<Leaf>>(count);
   for (std::size_t i = 0; i < count; ++i) {
-    bases[i] = base_title(scenarios[i].strategy);
+    names[i] = scenarios[i].strategy.at("name").string();
+    recomputes[i] = recompute_title(scenarios[i].strategy);
     add_leaves(scenarios[i].strategy, {}, leaves[i]);
     add_leaves(scenarios[i].training, {}, leaves[i]);
   }
-  auto titles = bases;
+  auto const is_shared = [&](std::size_t scenario, Leaf const& leaf) {
+    for (std::size_t other = 0; other < count; ++other)
+      if (names[other] == names[scenario] && recomputes[other] == recomputes[scenario] &&
+          std::ranges::count(leaves[other], leaf) == 0)
+        return false;
+    return true;
+  };
+  auto titles = std::vector<std::string>{};
   for (std::size_t i = 0; i < count; ++i) {
-    auto const is_shared = [&](Leaf const& leaf) {
-      for (std::size_t other = 0; other < count; ++other)
-        if (bases[other] == bases[i] && std::ranges::count(leaves[other], leaf) == 0) return false;
-      return true;
-    };
+    auto title = names[i];
     for (auto const& leaf : leaves[i])
-      if (!is_shared(leaf)) titles[i] += fmt::format(", {} {}", leaf.name, leaf.value);
+      if (!is_shared(i, leaf)) title += fmt::format(", {} {}", leaf.name, leaf.value);
+    title += recomputes[i];
+    auto const is_same = [&](std::string const& other) { return other == title || other.starts_with(title + " ("); };
+    if (auto const same = std::ranges::count_if(titles, is_same); same > 0) title += fmt::format(" ({})", same + 1);
+    titles.push_back(std::move(title));
   }
-  for (std::size_t i = 0; i < count; ++i)
-    if (auto const same = std::count(titles.begin(), titles.begin() + static_cast<std::ptrdiff_t>(i), titles[i]);
-        same > 0)
-      bases[i] = fmt::format("{} ({})", titles[i], same + 1);
-    else
-      bases[i] = titles[i];
-  return bases;
+  return titles;
 }
 
 }  // namespace twinstep::app

@@ -26,7 +26,10 @@ std::vector<Plan> thriftier(Plan const& plan) {
       auto candidate = plan;
       candidate.strategy = name;
       candidate.recompute = recompute;
-      if (name != plan.strategy) candidate.bucket = candidate.first_bucket = {};
+      if (name != plan.strategy) {
+        candidate.bucket = candidate.first_bucket = {};
+        candidate.parameter_type = default_parameter_type(name, plan.precision);
+      }
       auto const saves = name == plan.strategy ? recompute != plan.recompute : name > StrategyName::kDdp;
       if (saves && std::ranges::find(plans, candidate) == plans.end()) plans.push_back(candidate);
     }

@@ -87,6 +87,18 @@ struct Plan {
   bool operator==(Plan const&) const = default;
 };
 
+/// PyTorch's own wrappers hold fp32 parameters and cast them for 16-bit compute: that is what autocast and
+/// MixedPrecision do. The others hold 16 bits, and their optimizer fp32 masters.
+[[nodiscard]] constexpr bool holds_fp32_parameters(StrategyName name) {
+  return name == StrategyName::kDdp || name == StrategyName::kFsdp1 || name == StrategyName::kFsdp2;
+}
+
+/// What `Plan::parameter_type` is where the user says nothing.
+[[nodiscard]] constexpr std::optional<DataType> default_parameter_type(StrategyName name, DataType precision) {
+  auto const is_16_bit = size_of(precision) < size_of(DataType::kFp32);
+  return holds_fp32_parameters(name) && is_16_bit ? std::optional{DataType::kFp32} : std::nullopt;
+}
+
 /// Type in which parameters are held between steps.
 [[nodiscard]] constexpr DataType held_type(Plan const& plan) {
   return plan.parameter_type.value_or(plan.precision);

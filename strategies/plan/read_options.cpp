@@ -206,13 +206,13 @@ constexpr auto kCommon =
 
 void read_options(io::Node const& strategy, ModelSpec const& model, Plan& plan) {
   for (auto const& [key, value] : strategy.members()) {
-    if (std::ranges::find(kCommon, key) != kCommon.end()) continue;
+    if (value.is(io::Node::Type::kNull) || std::ranges::find(kCommon, key) != kCommon.end()) continue;
     auto const option = std::ranges::find(kOptions, key, &Option::key);
     if (option == kOptions.end()) refuse_unknown(value, key, plan.strategy);
     if (!option->owners.contain(plan.strategy))
       value.fail(fmt::format("found {}, which {} does not have", key, name_of(plan.strategy)),
                  fmt::format("leave it out, or use {}", option->owners.names()));
-    if (!value.is(io::Node::Type::kNull)) option->read(value, model, plan);
+    option->read(value, model, plan);
   }
 }
 

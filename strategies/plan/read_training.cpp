@@ -32,25 +32,18 @@ DataType read_precision(io::Node const& training) {
   return node ? read_type(*node, kTrainable, "parameters and gradients are not held") : DataType::kBf16;
 }
 
-/// PyTorch's own wrappers hold fp32 parameters and cast them for 16-bit compute: that is what autocast and
-/// MixedPrecision do. The others hold 16 bits, and their optimizer fp32 masters.
-bool may_hold_fp32(StrategyName name) {
-  return name == StrategyName::kDdp || name == StrategyName::kFsdp1 || name == StrategyName::kFsdp2;
-}
-
 void read_parameter_type(io::Node const& training, Plan& plan) {
   constexpr auto kHeld = std::to_array({DataType::kFp32, DataType::kBf16, DataType::kFp16});
-  auto const is_16_bit = size_of(plan.precision) < size_of(DataType::kFp32);
-  if (may_hold_fp32(plan.strategy) && is_16_bit) plan.parameter_type = DataType::kFp32;
+  auto const usual = default_parameter_type(plan.strategy, plan.precision);
+  plan.parameter_type = usual;
   auto const node = training.find("parameter_type");
   if (!node) return;
-  auto const type = read_type(*node, kHeld, "parameters are not held");
-  if (type != plan.precision && (type != DataType::kFp32 || !is_16_bit || !may_hold_fp32(plan.strategy)))
-    node->fail(fmt::format("found {} for {} under the precision {}, expected {}", name_of(type), name_of(plan.strategy),
-                           name_of(plan.precision), name_of(plan.precision)),
-               may_hold_fp32(plan.strategy) ? "leave it out, or use fp32 under a precision of 16 bits"
-                                            : "leave it out; the optimizer keeps fp32 masters");
-  plan.parameter_type = type;
+  plan.parameter_type = read_type(*node, kHeld, "parameters are not held");
+  if (plan.parameter_type == plan.precision || plan.parameter_type == usual) return;
+  node->fail(fmt::format("found {} for {} under the precision {}, expected {}", name_of(*plan.parameter_type),
+                         name_of(plan.strategy), name_of(plan.precision), name_of(plan.precision)),
+             holds_fp32_parameters(plan.strategy) ? "leave it out, or use fp32 under a precision of 16 bits"
+                                                  : "leave it out; the optimizer keeps fp32 masters");
 }
 
 void read_reduce_type(io::Node const& training, Plan& plan) {

@@ -100,9 +100,55 @@ TEST_CASE("import step-times makes step records", "[cli][import]") {
   CHECK(record.at("measured").at("step_time_s").number() == Approx(0.55));  // between 0.6 and 0.5
 }
 
+TEST_CASE("import turns other programs' configurations into scenarios with blanks", "[cli][import]") {
+  auto const folder = Scratch{};
+  auto const file = [](std::string const& name) { return in_repository("examples/" + name); };
+  auto const from = {std::pair{"deepspeed", file("configs/deepspeed-zero3.json")},
+                     std::pair{"accelerate", file("configs/accelerate-fsdp.yaml")},
+                     std::pair{"torchtitan", file("configs/torchtitan-llama.toml")}};
+  for (auto const& [source, path] : from) {
+    INFO(source);
+    auto const imported = run_twinstep({"import", source, path, "--out", folder.path("ours.json")});
+    CHECK(imported.exit_code == 0);
+    CHECK_THAT(imported.err, Catch::Contains("fill in CLUSTER and PATH"));
+    if (std::string_view{source} == "deepspeed") continue;
+    auto const answer =
+        run_twinstep({"simulate", folder.path("ours.json"), "--json", "--set", "cluster.profile=dgx-h100-ndr", "--set",
+                      "cluster.nodes=4", "--set", "model.hf_config=" + file("models/llama-2-7b/config.json")});
+    INFO(answer.err);
+    CHECK(answer.exit_code == 0);
+    CHECK(io::parse({"answer", answer.out}).at("step_time_s").number() > 0);
+  }
+  auto const model = run_twinstep({"import", "hf-config", file("models/llama-2-7b/config.json")});
+  CHECK(model.exit_code == 0);
+  CHECK(io::parse({"model", model.out}).at("training").at("sequence_length").integer() == 4096);
+  CHECK_THAT(model.err, Catch::Contains("fill in CLUSTER and STRATEGY"));
+}
+
+TEST_CASE("a scenario's own values go before those of the user's file, whose gaps it fills", "[cli][import]") {
+  auto const folder = Scratch{};
+  folder.write("ds.json", R"({"train_micro_batch_size_per_gpu": "auto", "bf16": {"enabled": true},
+                              "zero_optimization": {"stage": 2, "mics_shard_size": 8}})");
+  auto const scenario = [&](std::string const& training) {
+    return folder.write("scenario.json",
+                        R"({"cluster": {"profile": "dgx-h100-ndr", "nodes": 2},
+                            "model": {"family": "llama", "layers": 2, "hidden": 1024, "heads": 8},
+                            "training": )" +
+                            training + R"(, "strategy": {"deepspeed_config": "ds.json", "name": "zero-2"}})");
+  };
+  auto const open = run_twinstep({"simulate", scenario("{}")});
+  CHECK(open.exit_code == 0);
+  CHECK_THAT(open.err, Catch::Contains("ds.json:1:36: /train_micro_batch_size_per_gpu is \"auto\"") &&
+                           Catch::Contains("/zero_optimization/mics_shard_size is not modelled"));
+  auto const filled = run_twinstep({"simulate", scenario(R"({"micro_batch": 2})")});
+  CHECK(filled.exit_code == 0);
+  CHECK(std::ranges::count(filled.err, '\n') == 1);  // the key that is not modelled
+  CHECK_THAT(filled.out, Catch::Contains("zero-2"));
+}
+
 TEST_CASE("what is damaged, empty, binary or of another kind is one line, exit 2 and no file", "[cli][import]") {
-  auto const source =
-      GENERATE(values<std::string>({"nccl-topology", "nvidia-smi", "nccl-tests", "kineto", "step-times"}));
+  auto const source = GENERATE(values<std::string>({"nccl-topology", "nvidia-smi", "nccl-tests", "kineto", "step-times",
+                                                    "deepspeed", "accelerate", "torchtitan", "hf-config"}));
   auto const folder = Scratch{};
   auto const trace = read_file(in_repository("tests/fixtures/kineto/rank0.json"));
   auto const binary = std::string{

@@ -50,7 +50,31 @@ TEST_CASE("every example names the scenario schema and keeps it", "[cli][schema]
 TEST_CASE("the schema knows the strategies and the recomputations that the program knows", "[cli][schema]") {
   auto const strategy = io::parse({"schema", schema()}).at("definitions").at("strategy").at("properties");
   CHECK(words(strategy.at("name")) == names<strategies::StrategyName>());
-  CHECK(words(strategy.at("recompute")) == names<strategies::Recompute>());
+  auto const ways = strategy.at("recompute").at("oneOf").elements();
+  auto recomputations = names<strategies::Recompute>();
+  CHECK(words(ways.at(1).at("properties").at("what")) == recomputations);
+  recomputations.emplace_back("sqrt");
+  CHECK(words(ways.at(0)) == recomputations);
+}
+
+TEST_CASE("the schema knows the words that options have", "[cli][schema]") {
+  auto const definitions = io::parse({"schema", schema()}).at("definitions");
+  auto const strategy = definitions.at("strategy").at("properties");
+  auto const training = definitions.at("training").at("properties");
+  using strategies::DdpOptions;
+  using strategies::FsdpOptions;
+  CHECK(words(strategy.at("comm_hook")) == names<DdpOptions::Hook>());
+  CHECK(words(strategy.at("sharding")) == names<FsdpOptions::Sharding>());
+  CHECK(words(strategy.at("backward_prefetch")) == names<FsdpOptions::Prefetch>());
+  CHECK(words(strategy.at("accumulation")) == names<FsdpOptions::Accumulation>());
+  auto const offload = strategy.at("offload").at("properties");
+  CHECK(words(offload.at("optimizer")) == names<strategies::OffloadOptions::Place>());
+  CHECK(words(offload.at("parameters")) == names<strategies::OffloadOptions::Place>());
+  CHECK(words(training.at("optimizer")) == names<strategies::Optimizer>());
+  CHECK(words(training.at("activation")) == names<strategies::Activation>());
+  CHECK(words(training.at("cross_entropy")) == names<strategies::CrossEntropy>());
+  CHECK(words(training.at("norms")) == names<strategies::NormKernels>());
+  CHECK(words(training.at("scaling")) == names<strategies::Scaling>());
 }
 
 TEST_CASE("what the schema allows is what the program takes", "[cli][schema]") {
@@ -79,6 +103,18 @@ TEST_CASE("what the schema allows is what the program takes", "[cli][schema]") {
       {R"("bf16")", R"("fp8")", false},
       {R"("precision": "bf16")", R"("optimizer": "adamw-fused", "flash_attention": false)", true},
       {R"("precision": "bf16")", R"("optimizer": "adam")", false},
+      {R"("precision": "bf16")", R"("optimizer": "adamw-foreach", "clip_gradients": true)", true},
+      {R"("precision": "bf16")", R"("activation": "fused", "cross_entropy": "chunked", "norms": "eager")", true},
+      {R"("precision": "bf16")", R"("linear_type": "fp8", "scaling": "row-wise")", true},
+      {R"("precision": "bf16")", R"("linear_type": "int4")", false},
+      {R"("global_batch": 16)", R"("gradient_accumulation": 2)", true},
+      {strategy, R"([{"name": "zero-3", "recompute": "sqrt"}, {"name": "zero-3", "recompute": {"every": 2}}])", true},
+      {strategy, R"({"name": "zero-3", "recompute": {"every": 0}})", false},
+      {strategy, R"({"name": "zero-3", "recompute": {"evry": 2}})", false},
+      {strategy, R"([{"name": "ddp", "static_graph": true}, {"name": "ddp", "comm_hook": "bf16"}])", true},
+      {strategy, R"({"name": "ddp", "static_graph": "yes"})", false},
+      {strategy, R"({"name": "ddp", "offload": {"where": "cpu"}})", false},
+      {strategy, R"({"name": "fsdp2", "reshard_after_forward": 1})", false},
       {R"("strategy")", R"("strategies")", false},
   }));
   auto const text = with(small_scenario(), each.from, each.to);
