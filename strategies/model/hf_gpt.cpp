@@ -55,15 +55,17 @@ Transformer read_gpt2(io::Node const& config, Warnings&) {
   return model;
 }
 
-/// How many of a head's numbers are rotated: `rotary_pct` of them, by default a quarter.
-std::int64_t rotary_size(io::Node const& config, std::int64_t head_size) {
-  auto const fraction = config.find("rotary_pct");
-  auto const value = fraction ? fraction->number() : 0.25;
-  auto const size = static_cast<std::int64_t>(static_cast<double>(head_size) * value);
-  if (!(value > 0 && value <= 1) || size < 1)
-    fraction.value_or(config).fail(fmt::format("{} of a head of {} rotated", value, head_size),
-                                   "choose a fraction above 0, up to 1, that leaves a number to rotate");
-  return size;
+/// `size` times the number at `key`, which is above 0 and at most `most`, or `otherwise`; without its fraction, and at
+/// least 1.
+std::int64_t read_multiple(io::Node const& config, std::string_view key, double otherwise, double most,
+                           std::int64_t size) {
+  auto const node = config.find(key);
+  auto const factor = node ? node->number() : otherwise;
+  auto const is_possible = factor > 0 && factor <= most && factor * static_cast<double>(size) >= 1;
+  if (!is_possible)
+    node.value_or(config).fail(fmt::format("{} times a width of {}", factor, size),
+                               fmt::format("choose a factor up to {} that leaves 1 or more", most));
+  return static_cast<std::int64_t>(factor * static_cast<double>(size));
 }
 
 Transformer read_gpt_neox(io::Node const& config, Warnings&) {
@@ -73,7 +75,7 @@ Transformer read_gpt_neox(io::Node const& config, Warnings&) {
   model.ffn = read_size(config, "intermediate_size");
   model.vocabulary = read_size(config, "vocab_size");
   model.max_sequence_length = read_size(config, "max_position_embeddings", 2048);
-  model.rotary_size = rotary_size(config, model.head_size);
+  model.rotary_size = read_multiple(config, "rotary_pct", 0.25, 1, model.head_size);
   model.parallel_branches = read_flag(config, "use_parallel_residual", true);
   set_biases(model, true);
   model.qkv_bias = model.attention_output_bias = read_flag(config, "attention_bias", true);
@@ -135,11 +137,7 @@ Transformer read_mpt(io::Node const& config, Warnings& warnings) {
   auto model = gpt_kind(Modules::kMpt);
   model.layers = read_layers(config, "n_layers");
   read_heads(config, {"d_model", "n_heads", {}, {}}, mpt_kv_heads(attention), model);
-  auto const ratio = config.find("expansion_ratio");
-  if (ratio && !(ratio->number() > 0 && ratio->number() <= 1024))
-    ratio->fail(fmt::format("an MLP {} times as wide as the model", ratio->number()),
-                "choose a ratio from 1, such as 4");
-  model.ffn = static_cast<std::int64_t>(static_cast<double>(model.hidden) * (ratio ? ratio->number() : 4));
+  model.ffn = read_multiple(config, "expansion_ratio", 4, 1024, model.hidden);
   model.vocabulary = read_size(config, "vocab_size");
   model.max_sequence_length = read_size(config, "max_seq_len", 2048);
   read_mpt_positions(config, attention, model);

@@ -129,7 +129,10 @@ TEST_CASE("variants of GPT's kin that would have other parameters are refused", 
   CHECK_THAT(clipped.warnings.front(), Contains("/attn_config/clip_qkv"));
   CHECK_THROWS_WITH(read_config(R"({"model_type": "gpt_neox", "hidden_size": 64, "num_hidden_layers": 2,
     "num_attention_heads": 4, "intermediate_size": 8, "vocab_size": 10, "rotary_pct": 1.5})"),
-                    Contains("/rotary_pct") && Contains("up to 1"));
+                    Contains("/rotary_pct") && Contains("1.5 times a width of 16") && Contains("up to 1"));
+  CHECK_THROWS_WITH(read_config(R"({"model_type": "mpt", "d_model": 64, "n_layers": 2, "n_heads": 4,
+    "vocab_size": 100, "expansion_ratio": 0.01})"),
+                    Contains("/expansion_ratio") && Contains("leaves 1 or more"));
 }
 
 TEST_CASE("a model read from a file is named after its folder", "[model]") {
