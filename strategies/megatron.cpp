@@ -46,7 +46,7 @@ class Megatron : public DataParallel {
       zero_kernel(context_, context_.compute, zero_name_, context_.role.whole(gradients_));
   }
   void before_module(ModuleId module, Pass pass) override {
-    if (pass != Pass::kForward || !context_.is_first_micro_step() || !gathers_ahead()) return;
+    if (pass != Pass::kForward || !context_.is_first_micro_step() || !gathers_ahead(options())) return;
     for (auto const id : context_.parameters.parameters_of(module)) finish_gather(layout_.group_of(id));
   }
   void gradient_is_ready(ParameterId id, OpId /*by*/) override {
@@ -64,14 +64,13 @@ class Megatron : public DataParallel {
       auto const& bucket = layout_.groups()[i];
       optimizer_.update(layout_.shard_begin(bucket), own(parameters_, bucket), gradients[i]);
     }
-    if (!is_sharded() || gathers_ahead()) return;
+    if (!is_sharded() || gathers_ahead(options())) return;
     for (std::size_t i = 0; i < layout_.groups().size(); ++i) context_.role.wait(context_.compute, gather(i));
   }
 
  private:
   [[nodiscard]] MegatronOptions const& options() const { return context_.plan.megatron; }
   [[nodiscard]] bool is_sharded() const { return options().use_distributed_optimizer; }
-  [[nodiscard]] bool gathers_ahead() const { return is_sharded() && options().overlap_param_gather; }
   [[nodiscard]] DataType gradient_type() const {
     auto const wide = master_type(context_.plan);
     return options().grad_reduce_in_fp32 ? wide : context_.plan.precision;

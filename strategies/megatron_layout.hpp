@@ -14,4 +14,11 @@ namespace twinstep::strategies {
 /// (bucket_size = max(40000000, 1000000 * ranks)).
 [[nodiscard]] FlatLayout megatron_layout(Parameters const& parameters, Plan const& plan);
 
+/// Whether a step begins with gathering what the last one updated. Without the distributed optimizer nothing is
+/// gathered, and without overlap_grad_reduce Megatron does not accept overlap_param_gather
+/// (megatron/training/arguments.py).
+[[nodiscard]] constexpr bool gathers_ahead(MegatronOptions const& options) {
+  return options.use_distributed_optimizer && options.overlap_grad_reduce && options.overlap_param_gather;
+}
+
 }  // namespace twinstep::strategies

@@ -165,6 +165,54 @@ void check_adamw(OneRank& rank) {
   CHECK(rank.read("copy") == Values(33, 0.8125));
 }
 
+/// Two gradients, each for its stretch; with rate 0.25, momentum 0.5 and no decay the first step moves by 0.25 g.
+void check_momentum(OneRank& rank) {
+  auto small = SmallProgram{1};
+  auto& role = small.builder.role("worker");
+  small.builder.adamw() = {.learning_rate = 0.25, .beta1 = 0.5, .weight_decay = 0};
+  auto const whole = [&](std::string_view name, std::int64_t elements) {
+    return role.whole(small.persistent(role, name, elements));
+  };
+  role.add(role.stream("main"), small.builder.name("update"),
+           Elementwise{.function = Function::kSgdMomentum, .elements = 300, .type = DataType::kFp32},
+           {program::updates(whole("master", 300)), program::reads(whole("ones", 33)),
+            program::reads(whole("twos", 267)), program::updates(whole("momentum", 300))});
+  static_cast<void>(rank.run(std::move(small.builder).finish(),
+                             [](RankId, std::string_view name, std::string_view, std::span<double> values) {
+                               std::ranges::fill(values, name == "momentum" ? 0.0 : name == "twos" ? 2.0 : 1.0);
+                             }));
+  auto expected = Values(33, 0.75);
+  expected.resize(300, 0.5);
+  CHECK(rank.read("master") == expected);
+}
+
+/// 4000 threes and 9000 fours have the squared norm 180,000; on top of as much it is 600², which is clipped to 150.
+void check_clipping(OneRank& rank) {
+  auto small = SmallProgram{1};
+  auto& role = small.builder.role("worker");
+  auto const whole = [&](std::string_view name, std::int64_t elements) {
+    return role.whole(small.persistent(role, name, elements));
+  };
+  auto const main = role.stream("main");
+  auto const threes = whole("threes", 4000);
+  auto const fours = whole("fours", 9000);
+  auto const norm = whole("norm", 1);
+  auto const kernel = [](Function function) {
+    return Elementwise{.function = function, .elements = 13000, .type = DataType::kFp32, .scalar = 150};
+  };
+  role.add(main, small.builder.name("norm"), kernel(Function::kSquaredNorm),
+           {program::reads(threes), program::reads(fours), program::updates(norm)});
+  role.add(main, small.builder.name("clip"), kernel(Function::kClip),
+           {program::reads(norm), program::updates(threes), program::updates(fours)});
+  static_cast<void>(rank.run(std::move(small.builder).finish(),
+                             [](RankId, std::string_view name, std::string_view, std::span<double> values) {
+                               std::ranges::fill(values, name == "norm" ? 180'000.0 : name == "threes" ? 3.0 : 4.0);
+                             }));
+  CHECK(rank.read("norm") == Values{360'000});
+  for (auto const value : rank.read("threes")) CHECK(value == Approx(0.75).epsilon(1e-6));
+  for (auto const value : rank.read("fours")) CHECK(value == Approx(1).epsilon(1e-6));
+}
+
 /// A kernel that only has a cost leaves finite numbers; a delay takes its time; both ways of a copy carry the numbers.
 void check_the_rest(OneRank& rank) {
   auto small = SmallProgram{1};
@@ -224,8 +272,10 @@ void check_kernels(cuda::DeviceApi& device) {
       check_function(rank, function, mixed, 4099, 0);
     }
   }
-  SECTION("AdamW") {
+  SECTION("optimizers and clipping") {
     check_adamw(rank);
+    check_momentum(rank);
+    check_clipping(rank);
   }
   SECTION("copies, delays and kernels that only have a cost") {
     check_the_rest(rank);

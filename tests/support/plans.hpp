@@ -71,7 +71,7 @@ inline strategies::Mlp odd_mlp() {
 }
 
 inline constexpr strategies::StrategyName kAllStrategies[] = {
-    strategies::StrategyName::kNaive, strategies::StrategyName::kDdp, strategies::StrategyName::kZero1,
-    strategies::StrategyName::kZero2, strategies::StrategyName::kZero3};
+    strategies::StrategyName::kNaive, strategies::StrategyName::kDdp,   strategies::StrategyName::kZero1,
+    strategies::StrategyName::kZero2, strategies::StrategyName::kZero3, strategies::StrategyName::kMegatron};
 
 }  // namespace twinstep::tests
