@@ -129,6 +129,23 @@ void read_mpt_positions(io::Node const& config, std::optional<io::Node> const& a
   model.positions = model.max_sequence_length;
 }
 
+std::int64_t read_mpt_ffn(io::Node const& config, std::int64_t hidden) {
+  auto const ffn = config.find("ffn_config");
+  auto const type = ffn ? ffn->find("ffn_type") : std::nullopt;
+  if (type && type->string() != "mptmlp")
+    type->fail(fmt::format("an MLP of the kind {}", quoted(type->string())), R"(only "mptmlp" is read)");
+  if (ffn && ffn->find("ffn_hidden_size")) return read_size(*ffn, "ffn_hidden_size");
+  return read_multiple(config, "expansion_ratio", 4, 1024, hidden);
+}
+
+void warn_of_mpt_attention(io::Node const& attention, Warnings& warnings) {
+  if (auto const clip = attention.find("clip_qkv"))
+    warnings.push_back(fmt::format("{}: the kernel that clips is not modelled", clip->path()));
+  if (auto const window = attention.find("sliding_window_size"); window && window->integer() > 0)
+    warnings.push_back(fmt::format("{}: attention is costed over the whole sequence, not a window of {}",
+                                   window->path(), window->integer()));
+}
+
 Transformer read_mpt(io::Node const& config, Warnings& warnings) {
   auto const attention = config.find("attn_config");
   if (attention)
@@ -137,7 +154,7 @@ Transformer read_mpt(io::Node const& config, Warnings& warnings) {
   auto model = gpt_kind(Modules::kMpt);
   model.layers = read_layers(config, "n_layers");
   read_heads(config, {"d_model", "n_heads", {}, {}}, mpt_kv_heads(attention), model);
-  model.ffn = read_multiple(config, "expansion_ratio", 4, 1024, model.hidden);
+  model.ffn = read_mpt_ffn(config, model.hidden);
   model.vocabulary = read_size(config, "vocab_size");
   model.max_sequence_length = read_size(config, "max_seq_len", 2048);
   read_mpt_positions(config, attention, model);
@@ -147,8 +164,7 @@ Transformer read_mpt(io::Node const& config, Warnings& warnings) {
   model.tied_embeddings = read_flag(config, "tie_word_embeddings", true);
   model.dropout =
       has_dropout(config, {"emb_pdrop", "resid_pdrop"}, 0) || (attention && has_dropout(*attention, {"attn_pdrop"}, 0));
-  if (auto const clip = attention ? attention->find("clip_qkv") : std::nullopt)
-    warnings.push_back(fmt::format("{}: the kernel that clips is not modelled", clip->path()));
+  if (attention) warn_of_mpt_attention(*attention, warnings);
   return model;
 }
 

@@ -124,9 +124,13 @@ TEST_CASE("variants of GPT's kin that would have other parameters are refused", 
   CHECK_THROWS_WITH(read_config(mpt(R"({"qk_ln": true})")), Contains("/attn_config/qk_ln"));
   CHECK_THROWS_WITH(read_config(mpt(R"({"alibi": false})")), Contains("without positions") && Contains("alibi"));
   CHECK(std::get<Transformer>(read_config(mpt(R"({"attn_type": "multiquery_attention"})")).model).kv_heads == 1);
-  auto const clipped = read_config(mpt(R"({"clip_qkv": 6})"));
-  REQUIRE(clipped.warnings.size() == 1);
-  CHECK_THAT(clipped.warnings.front(), Contains("/attn_config/clip_qkv"));
+  auto const clipped = read_config(mpt(R"({"clip_qkv": 6, "sliding_window_size": 100})"));
+  REQUIRE(clipped.warnings.size() == 2);
+  CHECK_THAT(clipped.warnings[0], Contains("/attn_config/clip_qkv"));
+  CHECK_THAT(clipped.warnings[1], Contains("/attn_config/sliding_window_size") && Contains("100"));
+  CHECK_THROWS_WITH(read_config(mpt(R"({}, "ffn_config": {"ffn_type": "mptglu"})")),
+                    Contains("/ffn_config/ffn_type") && Contains("mptglu"));
+  CHECK(std::get<Transformer>(read_config(mpt(R"({}, "ffn_config": {"ffn_hidden_size": 96})")).model).ffn == 96);
   CHECK_THROWS_WITH(read_config(R"({"model_type": "gpt_neox", "hidden_size": 64, "num_hidden_layers": 2,
     "num_attention_heads": 4, "intermediate_size": 8, "vocab_size": 10, "rotary_pct": 1.5})"),
                     Contains("/rotary_pct") && Contains("1.5 times a width of 16") && Contains("up to 1"));
