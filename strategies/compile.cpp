@@ -7,6 +7,7 @@
 #include "sim/base/check.hpp"
 #include "sim/program/builder.hpp"
 #include "strategies/computation.hpp"
+#include "strategies/recompute.hpp"
 
 namespace twinstep::strategies {
 namespace {
@@ -20,54 +21,41 @@ std::unique_ptr<DataParallel> make_strategy(StepContext& context) {
     case StrategyName::kZero1: return make_zero1(context);
     case StrategyName::kZero2: return make_zero2(context);
     case StrategyName::kZero3: return make_zero3(context);
-    case StrategyName::kFsdp1:
-    case StrategyName::kFsdp2:
+    case StrategyName::kFsdp1: return make_fsdp1(context);
+    case StrategyName::kFsdp2: return make_fsdp2(context);
     case StrategyName::kDeepSpeed1:
-    case StrategyName::kDeepSpeed2:
-    case StrategyName::kDeepSpeed3:
-    case StrategyName::kMegatron: break;
+    case StrategyName::kDeepSpeed2: return make_deepspeed1_2(context);
+    case StrategyName::kDeepSpeed3: return make_deepspeed3(context);
+    case StrategyName::kMegatron: return make_megatron(context);
   }
   TWINSTEP_UNREACHABLE("every strategy has its file");
 }
 
-/// The derivative of the mean squared error over the global batch, where strategies add up gradients; where they average
-/// them over ranks, that over the batch of one rank.
+/// The derivative of the mean squared error over the global batch, where strategies add up gradients; where they
+/// average them over ranks, that over the batch of one rank.
 double loss_scale(ModelSpec const& model, Plan const& plan) {
   auto const* mlp = std::get_if<Mlp>(&model);
   if (mlp == nullptr) return 1;
-  auto const averaged = plan.strategy == StrategyName::kDdp ? static_cast<double>(plan.ranks) : 1;
+  auto const adds_up = plan.strategy == StrategyName::kNaive || plan.strategy == StrategyName::kZero1 ||
+                       plan.strategy == StrategyName::kZero2 || plan.strategy == StrategyName::kZero3;
+  auto const averaged = adds_up ? 1 : static_cast<double>(plan.ranks);
   return 2.0 * averaged / (static_cast<double>(plan.global_batch) * static_cast<double>(mlp->widths.back()));
 }
 
-/// About how many operations a step has: the kernels, a forward more for recomputation, and some communication.
-std::size_t estimate_operations(ModelWork const& model, Plan const& plan) {
+/// About how many operations a step has: the kernels, those that run again, and some communication.
+std::size_t estimate_operations(ModelWork const& model, RecomputedUnits const& recomputed, Plan const& plan) {
   auto kernels = std::size_t{0};
-  for (auto const unit : model.units) {
-    auto const& work = model.work(unit);
-    auto const forwards = std::size_t{is_recomputed(plan, unit) ? 2U : 1U};
-    kernels += forwards * work.forward.size() + work.backward.size() + 2 * work.parameters.size();
+  for (std::size_t unit = 0; unit < model.units.size(); ++unit) {
+    auto const& work = model.work(model.units[unit]);
+    kernels += work.forward.size() + recomputed.of(unit).kernels.size() + work.backward.size() +
+               2 * work.parameters.size();
   }
   return kernels * static_cast<std::size_t>(accumulation(plan));
 }
 
-/// What recomputation adds for one micro-batch, counted as model FLOPs are: every score of an attention.
-Flops recomputed_flops(ModelWork const& model, Plan const& plan) {
-  auto flops = Flops{};
-  for (auto const unit : model.units) {
-    if (!is_recomputed(plan, unit)) continue;
-    auto const& work = model.work(unit);
-    for (auto const kernel : kernels_to_recompute(work)) {
-      auto full = work.forward[kernel].work;
-      if (auto* const attention = std::get_if<Attention>(&full)) attention->causal = false;
-      flops += flops_of(full);
-    }
-  }
-  return flops;
-}
-
-void write_step(StepContext& context) {
+void write_step(StepContext& context, RecomputedUnits const& recomputed) {
   auto const strategy = make_strategy(context);
-  auto computation = Computation{context, *strategy};
+  auto computation = Computation{context, *strategy, recomputed};
   auto const units = context.model.units.size();
   for (context.micro_step = 0; context.micro_step < accumulation(context.plan); ++context.micro_step) {
     strategy->begin_micro_step();
@@ -122,10 +110,11 @@ std::variant<StepProgram, Infeasible> compile(ModelSpec const& model, Plan const
                              .role = role,
                              .compute = role.stream("compute"),
                              .groups = groups};
-  role.reserve(estimate_operations(work, plan));
-  write_step(context);
+  auto const recomputed = RecomputedUnits{work, plan};
+  role.reserve(estimate_operations(work, recomputed, plan));
+  write_step(context, recomputed);
   auto const micro_batches = accumulation(plan) * plan.ranks;
-  auto const hardware_flops = work.model_flops_per_micro_batch + recomputed_flops(work, plan);
+  auto const hardware_flops = work.model_flops_per_micro_batch + recomputed.flops();
   builder.facts() = {.tokens = work.tokens_per_micro_batch * micro_batches,
                      .model_flops = work.model_flops_per_micro_batch * static_cast<double>(micro_batches),
                      .hardware_flops = hardware_flops * static_cast<double>(micro_batches),

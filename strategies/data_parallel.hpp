@@ -100,5 +100,10 @@ class DataParallel {
 [[nodiscard]] std::unique_ptr<DataParallel> make_zero1(StepContext& context);
 [[nodiscard]] std::unique_ptr<DataParallel> make_zero2(StepContext& context);
 [[nodiscard]] std::unique_ptr<DataParallel> make_zero3(StepContext& context);
+[[nodiscard]] std::unique_ptr<DataParallel> make_megatron(StepContext& context);
+[[nodiscard]] std::unique_ptr<DataParallel> make_deepspeed1_2(StepContext& context);
+[[nodiscard]] std::unique_ptr<DataParallel> make_deepspeed3(StepContext& context);
+[[nodiscard]] std::unique_ptr<DataParallel> make_fsdp1(StepContext& context);
+[[nodiscard]] std::unique_ptr<DataParallel> make_fsdp2(StepContext& context);
 
 }  // namespace twinstep::strategies

@@ -10,4 +10,5 @@ if(TARGET validate_cpu)
   twinstep_test(conformance_training SOURCES conformance/fsdp_parity_test.cpp conformance/training_parity_test.cpp conformance/training.cpp support/timeline_checks.cpp
                 DEPENDS strategies validate_cpu)
 endif()
+twinstep_test(unit_deepspeed SOURCES unit/deepspeed_test.cpp DEPENDS strategies sim_engine NOT_SANITIZED)
 twinstep_test(unit_step_examples SOURCES unit/step_examples_test.cpp DEPENDS strategies sim_engine NOT_SANITIZED)

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "strategies/ddp_buckets.hpp"
+#include "strategies/deepspeed_layout.hpp"
 #include "strategies/flat_layout.hpp"
 #include "strategies/fsdp_states.hpp"
 #include "strategies/megatron_layout.hpp"
@@ -38,6 +39,8 @@ struct Home {
   FlatLayout layout;
   std::string_view buffer = "parameters";
   Held held = Held::kAll;
+  std::string_view beginning;  ///< a buffer that holds the beginning of the layout, all of it on every rank
+  std::string_view master;     ///< a buffer with this rank's shard, from which the update makes the parameters
 };
 
 /// Told the way the strategies lay them out.
@@ -54,17 +57,26 @@ Home home_of(ModelWork const& work, Parameters const& parameters, Plan const& pl
     case StrategyName::kZero3:
       return {{parameters, by_unit(parameters), shard_ranks(plan)}, "parameter_shard", Held::kShard};
     case StrategyName::kMegatron: {
-      auto const& options = plan.megatron;
-      auto const is_ahead = options.use_distributed_optimizer && options.overlap_param_gather;
-      return {megatron_layout(parameters, plan), "parameters", is_ahead ? Held::kShardInPlace : Held::kAll};
+      auto const held = gathers_ahead(plan.megatron) ? Held::kShardInPlace : Held::kAll;
+      return {megatron_layout(parameters, plan), "parameters", held};
     }
     case StrategyName::kFsdp1: {
       auto const is_whole = plan.fsdp.sharding == FsdpOptions::Sharding::kNoShard;
-      return {{parameters, fsdp_units(), is_whole ? 1 : shard_ranks(plan)}, "parameter_shard"};
+      return {{parameters, fsdp_units(), is_whole ? 1 : shard_ranks(plan)}, "parameter_shard", Held::kShard};
     }
     case StrategyName::kFsdp2: {
       auto const ranks = plan.fsdp.reshard_after_forward > 1 ? plan.ranks : shard_ranks(plan);
-      return {{parameters, fsdp_units(), ranks, {.rows = true}}, "parameter_shard"};
+      return {{parameters, fsdp_units(), ranks, {.rows = true}}, "parameter_shard", Held::kShard};
+    }
+    case StrategyName::kDeepSpeed1:
+    case StrategyName::kDeepSpeed2: {
+      auto all = std::vector<ParameterId>{};
+      for (std::size_t i = 0; i < parameters.count(); ++i) all.emplace_back(i);
+      return {{parameters, {all}, plan.ranks}, "parameters", Held::kAll, "", "master"};
+    }
+    case StrategyName::kDeepSpeed3: {
+      auto layout = FlatLayout{parameters, persistent_first(plan, parameters), plan.ranks};
+      return {std::move(layout), "parameter_shard", Held::kShard, "persistent_parameters", "master"};
     }
     default: FAIL("say where " << name_of(plan.strategy) << " keeps its parameters");
   }
@@ -97,17 +109,19 @@ class Training {
   }
 
   /// Element `offset` of the flat buffer: which rank of a shard group holds it, and where.
-  [[nodiscard]] std::pair<std::size_t, std::size_t> place(Group const& group, std::int64_t offset) const {
-    if (!is_sharded()) return {0, static_cast<std::size_t>(offset)};
+  [[nodiscard]] std::pair<std::size_t, std::size_t> place(Group const& group, std::int64_t offset, Held held) const {
+    if (held == Held::kAll) return {0, static_cast<std::size_t>(offset)};
     auto const shard = home_.layout.shard(group);
     auto const in_group = offset - group.begin;
-    auto const is_apart = home_.held == Held::kShard;
+    auto const is_apart = held == Held::kShard;
     return {static_cast<std::size_t>(in_group / shard),
             static_cast<std::size_t>(is_apart ? home_.layout.shard_begin(group) + in_group % shard : offset)};
   }
 
   void initialise(RankId rank, std::string_view name, std::string_view scope, std::span<double> values) const {
-    if (name == home_.buffer) return initialise_parameters(rank, values);
+    if (name == home_.buffer) return initialise_parameters(rank, values, home_.held);
+    if (name == home_.beginning) return initialise_parameters(rank, values, Held::kAll);
+    if (name == home_.master) return initialise_parameters(rank, values, Held::kShard);
     if (scope.starts_with("micro_batch.")) {
       // Sample i of the global batch is the same numbers wherever it is computed.
       auto const micro_step = std::stoull(std::string{scope.substr(12)});
@@ -121,14 +135,15 @@ class Training {
     std::fill(values.begin(), values.end(), 0.0);
   }
 
-  void initialise_parameters(RankId rank, std::span<double> values) const {
+  void initialise_parameters(RankId rank, std::span<double> values, Held held) const {
+    auto const own = rank.index() % static_cast<std::size_t>(home_.layout.shards());
     std::fill(values.begin(), values.end(), 0.0);
     for (std::size_t p = 0; p < parameters_.count(); ++p) {
       auto const id = ParameterId{p};
       auto const& group = home_.layout.groups()[home_.layout.group_of(id)];
       for (std::int64_t i = 0; i < parameters_.elements(id); ++i) {
-        auto const [owner, index] = place(group, home_.layout.offset(id) + i);
-        if (!is_sharded() || owner == place_in_group(rank))
+        auto const [owner, index] = place(group, home_.layout.offset(id) + i, held);
+        if (index < values.size() && (held == Held::kAll || owner == own))
           values[index] = noise(1000 + p, static_cast<std::uint64_t>(i)) / 2;
       }
     }
@@ -145,7 +160,7 @@ class Training {
       auto const id = ParameterId{p};
       for (std::int64_t i = 0; i < parameters_.elements(id); ++i) {
         auto const [owner, index] =
-            place(home_.layout.groups()[home_.layout.group_of(id)], home_.layout.offset(id) + i);
+            place(home_.layout.groups()[home_.layout.group_of(id)], home_.layout.offset(id) + i, home_.held);
         values.push_back(flat[owner][index]);
       }
     }

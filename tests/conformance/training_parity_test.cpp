@@ -157,6 +157,32 @@ TEST_CASE("every option of Megatron's distributed optimizer trains like a single
   }
 }
 
+TEST_CASE("every strategy trains like a single rank, whatever is recomputed together and taken to the host",
+          "[conformance][strategies][cpu][recompute]") {
+  constexpr auto kScopes = std::to_array<RecomputeScope>(
+      {{}, {.every = 2}, {.segment = 2}, {.segment = 3}, {.segment = 4}, {.first = 2}, {.segment = 2, .first = 3}});
+  for (auto const name : kAllStrategies) {
+    for (auto const& scope : kScopes) {
+      for (auto const offloads : {false, true}) {
+        auto plan = plan_of(name, 3, 2);
+        plan.recompute = Recompute::kFull;
+        plan.recompute_scope = scope;
+        plan.offload.activations = offloads;
+        INFO(fmt::format("{}, every {}, segments of {}, the first {}, offload {}", name_of(name), scope.every,
+                         scope.segment, scope.first.value_or(4), offloads));
+        CHECK(difference_from_one_rank(plan) < 1e-12);
+      }
+    }
+    for (auto const recompute : {Recompute::kNone, Recompute::kSelective, Recompute::kPerOp}) {
+      auto plan = plan_of(name, 3, 2);
+      plan.recompute = recompute;
+      plan.offload.activations = true;
+      INFO(fmt::format("{}, recompute {}, offload", name_of(name), name_of(recompute)));
+      CHECK(difference_from_one_rank(plan) < 1e-12);
+    }
+  }
+}
+
 TEST_CASE("the norm of the gradients is above what they are clipped to, so that clipping tells",
           "[conformance][strategies][cpu]") {
   auto plan = plan_of(StrategyName::kNaive, 2, 1);
@@ -164,4 +190,61 @@ TEST_CASE("the norm of the gradients is above what they are clipped to, so that 
   auto const unclipped = train(plan, on_cpus, kLarge);
   plan.clips_gradients = true;
   CHECK(largest_difference(train(plan, on_cpus, kLarge), unclipped) > 1e-6);
+}
+
+TEST_CASE("every stage of DeepSpeed trains like a single rank", "[conformance][strategies][cpu]") {
+  // odd_mlp has tensors of 77, 143, 65 and 15 elements: buckets of 100 hold two of them or one that is larger.
+  using enum StrategyName;
+  for (auto const name : {kDeepSpeed1, kDeepSpeed2, kDeepSpeed3}) {
+    for (std::int64_t const ranks : {1, 2, 3, 4, 7}) {
+      for (std::int64_t const micro_batches : {1, 3}) {
+        for (auto const overlaps : {false, true}) {
+          for (std::int64_t const bucket : {100, 1000}) {
+            for (auto const place : {OffloadOptions::Place::kNone, OffloadOptions::Place::kCpu}) {
+              auto plan = plan_of(name, ranks, micro_batches);
+              plan.recompute = overlaps ? Recompute::kFull : Recompute::kNone;
+              plan.clips_gradients = place == OffloadOptions::Place::kNone && micro_batches == 3;
+              plan.offload.optimizer = place;
+              if (name == kDeepSpeed3 && bucket == 100) plan.offload.parameters = place;
+              plan.deepspeed.overlap_comm = overlaps;
+              plan.deepspeed.reduce_bucket_size = bucket;
+              plan.deepspeed.stage3_prefetch_bucket_size = bucket;
+              plan.deepspeed.stage3_max_reuse_distance = bucket;
+              plan.deepspeed.stage3_param_persistence_threshold = 15;
+              plan.deepspeed.sub_group_size = 33;
+              INFO(fmt::format("{} {} ranks, {} micro-batches, overlap {}, buckets of {}, offload {}", name_of(name),
+                               ranks, micro_batches, overlaps, bucket, name_of(place)));
+              CHECK(difference_from_one_rank(plan) < 1e-12);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("every way in which DeepSpeed reduces and shards trains like a single rank",
+          "[conformance][strategies][cpu]") {
+  using enum StrategyName;
+  constexpr auto kOptions = std::to_array<DeepSpeedOptions>({{.reduce_scatter = false},
+                                                             {.use_multi_rank_bucket_allreduce = false},
+                                                             {.stage3_param_persistence_threshold = 0},
+                                                             {.stage3_max_live_parameters = 150},
+                                                             {.zero_hpz_partition_size = 2}});
+  for (auto const name : {kDeepSpeed1, kDeepSpeed2, kDeepSpeed3}) {
+    for (std::int64_t const ranks : {2, 4, 6}) {
+      for (auto const& options : kOptions) {
+        auto plan = plan_of(name, ranks, 2);
+        plan.deepspeed = options;
+        plan.deepspeed.reduce_bucket_size = 100;
+        plan.deepspeed.stage3_prefetch_bucket_size = 100;
+        plan.deepspeed.stage3_max_reuse_distance = 50;
+        if (options.stage3_param_persistence_threshold > 0) plan.deepspeed.stage3_param_persistence_threshold = 15;
+        INFO(fmt::format("{} {} ranks, reduce_scatter {}, all-reduce {}, live {}, hpZ {}", name_of(name), ranks,
+                         options.reduce_scatter, options.use_multi_rank_bucket_allreduce,
+                         options.stage3_max_live_parameters, options.zero_hpz_partition_size));
+        CHECK(difference_from_one_rank(plan) < 1e-12);
+      }
+    }
+  }
 }
