@@ -6,6 +6,7 @@
 #include "strategies/deepspeed_checks.hpp"
 #include "strategies/deepspeed_layout.hpp"
 #include "strategies/deepspeed_pieces.hpp"
+#include "strategies/deepspeed_quantized.hpp"
 #include "strategies/deepspeed_trace.hpp"
 #include "strategies/offload.hpp"
 #include "strategies/states.hpp"
@@ -34,7 +35,8 @@ using Place = OffloadOptions::Place;
 ///
 /// Bytes a parameter: 18/n (2 shard, 4 gradient, 12 optimizer; deepspeed's estimator), and what is live, one bucket and
 /// its concatenation. With offloaded parameters a shard is copied to the GPU before each gather. ZeRO++'s hpZ keeps a
-/// second shard inside the shard group after forward, and gathers for backward from there; arXiv 2306.10209.
+/// second shard inside the shard group after forward, and gathers for backward from there; qwZ gathers 8 bits, qgZ
+/// exchanges 4 (deepspeed_quantized.hpp); arXiv 2306.10209.
 ///
 /// Source: deepspeed/runtime/zero/stage3.py, partition_parameters.py (all_gather_coalesced), parameter_offload.py;
 /// runtime/comm/coalesced_collectives.py.
@@ -48,7 +50,8 @@ class DeepSpeed3 : public DataParallel {
         allgather_{context.role.stream("allgather")},
         reduce_{overlaps() ? context.role.stream("reduce_and_partition") : context.compute},
         lane_{communication_lane(context)},
-        inside_{shard_lane(context)},
+        inside_{inner_lane(context, "communication.inside", &RankGroups::shard)},
+        outside_{inner_lane(context, "communication.outside", &RankGroups::replicate)},
         trace_{record_trace(context)},
         parameters_(context.parameters.count()),
         gradients_(context.parameters.count()) {
@@ -117,6 +120,7 @@ class DeepSpeed3 : public DataParallel {
     BufferId buffer;
     OpId ready;
     std::int64_t ranks = 1;
+    std::optional<Quantized> quantized;  // qwZ: what `buffer` is made from
   };
   struct Parameter {
     BufferId buffer;           // none while it is released
@@ -149,9 +153,10 @@ class DeepSpeed3 : public DataParallel {
   [[nodiscard]] bool overlaps() const { return options().overlap_comm.value_or(true); }
   [[nodiscard]] bool has_second_shards() const { return options().zero_hpz_partition_size > 1; }
   [[nodiscard]] std::int64_t partition() const { return layout_.total() / layout_.shards(); }
-  static Lane shard_lane(StepContext& context) {
+  static Lane inner_lane(StepContext& context, std::string_view name,
+                         CommunicatorId (RankGroups::*group)(ProgramBuilder&)) {
     if (context.plan.deepspeed.zero_hpz_partition_size <= 1) return {};
-    return {context.role.stream("communication.inside"), context.groups.shard(context.program)};
+    return {context.role.stream(name), (context.groups.*group)(context.program)};
   }
   [[nodiscard]] Group const& group(ParameterId id) const { return layout_.groups()[layout_.group_of(id)]; }
 
@@ -218,9 +223,14 @@ class DeepSpeed3 : public DataParallel {
     }
     auto const own = shards.size() == 1 ? shards.front() : concatenate(shards, elements / layout.shards());
     auto const whole = buffer(names_.gathered, elements, MemoryCategory::kGatheredParameters);
+    if (options().zero_quantized_weights) {
+      auto const [quantized, ready] = gather_quantized(context_, allgather_, lane, own, layout.shards());
+      gathers_.push_back({ids, whole, ready, layout.shards(), quantized});
+      return;
+    }
     auto const after = context_.role.last_on(allgather_);
     auto const ready = all_gather(context_, lane, names_.gather, own, context_.role.whole(whole), after);
-    gathers_.push_back({ids, whole, ready, layout.shards()});
+    gathers_.push_back({ids, whole, ready, layout.shards(), {}});
   }
 
   /// A shard in host memory, or on NVMe, comes to the device first.
@@ -268,6 +278,10 @@ class DeepSpeed3 : public DataParallel {
     context_.role.wait(context_.compute, gathered.ready);
     latest_fetch_ = gathered.ready;
     auto const whole = std::exchange(gathered.buffer, {});
+    if (gathered.quantized) {
+      dequantize(context_, allgather_, *gathered.quantized, context_.role.whole(whole));
+      latest_fetch_ = context_.role.last_on(allgather_);
+    }
     if (gathered.members.size() == 1) {
       parameters_[gathered.members.front().index()].buffer = whole;
       return;
@@ -346,10 +360,27 @@ class DeepSpeed3 : public DataParallel {
       reductions_.pop_front();
     }
     std::ranges::sort(members_, {}, &Member::id);
-    keep(sum());
+    if (options().zero_quantized_gradients) reduce_quantized_members();
+    if (!members_.empty()) keep(sum());
     reductions_.push_back(context_.role.last_on(reduce_));
     members_.clear();
     bucket_elements_ = 0;
+  }
+
+  /// qgZ, one gradient after the other. The others are left in the bucket.
+  void reduce_quantized_members() {
+    auto const bucket = std::exchange(members_, {});
+    auto others = std::vector<Member>{};
+    auto const outside = context_.groups.replicas() > 1 ? std::optional{outside_} : std::nullopt;
+    for (auto const& member : bucket) {
+      if (!can_reduce_quantized(context_, member.id)) {
+        others.push_back(member);
+        continue;
+      }
+      members_ = {member};
+      keep(reduce_quantized(context_, reduce_, outside ? inside_ : lane_, outside, member.gradient));
+    }
+    members_ = others;
   }
 
   /// The reduce-scatter of the bucket's shards, concatenated rank by rank; this rank's are in the result.
@@ -357,12 +388,14 @@ class DeepSpeed3 : public DataParallel {
     auto own = std::int64_t{0};
     for (auto const& member : members_) own += layout_.shard(group(member.id));
     auto const ranks = layout_.shards();
-    auto const partitions = buffer(names_.partitions, own * ranks, MemoryCategory::kBuckets);
-    copy_pieces(context_, reduce_, names_.partitions, partitions_of(partitions, own));
-    auto const whole = context_.role.whole(partitions);
+    auto whole = members_.front().gradient;  // one that needs no padding stays where it is
+    if (members_.size() > 1 || whole.elements.base != own * ranks) {
+      whole = context_.role.whole(buffer(names_.partitions, own * ranks, MemoryCategory::kBuckets));
+      copy_pieces(context_, reduce_, names_.partitions, partitions_of(whole.buffer, own));
+    }
     scale_kernel(context_, reduce_, names_.divide, whole, 1 / static_cast<double>(ranks));
     auto const place = context_.program.variation({.axes = context_.groups.all_axes(), .stride = own});
-    auto const result = Region{partitions, {0, place}, own};
+    auto const result = Region{whole.buffer, {whole.offset.base, place}, own};
     auto const ready = context_.role.last_on(reduce_);
     auto const summed = options().reduce_scatter ? reduce_scatter(context_, lane_, names_.reduce, whole, result, ready)
                                                  : all_reduce(context_, lane_, names_.reduce, whole, ready);
@@ -424,7 +457,8 @@ class DeepSpeed3 : public DataParallel {
   StreamId allgather_;
   StreamId reduce_;
   Lane lane_;
-  Lane inside_;  // of hpZ
+  Lane inside_;  // of ZeRO++'s hops
+  Lane outside_;
   std::vector<ModuleVisit> trace_;
   std::size_t visit_ = 0;
   BufferId shards_;

@@ -318,3 +318,30 @@ TEST_CASE("with weights larger than its prefetch bucket stage 3 exposes several 
   CHECK(deepspeed > 3 * exposed(kFsdp2, 0));
   CHECK(deepspeed > 2 * exposed(kDeepSpeed3, 4'000'000'000));  // room for a block more
 }
+
+TEST_CASE("ZeRO++ gathers one byte a parameter and exchanges half a byte a gradient", "[deepspeed][zero++]") {
+  // LLaMA-2-7B on 32 ranks in inner groups of 8: 65 norms of 4096 elements are of one dimension and fall back; all
+  // other tensors divide by 64. qgZ: N/2 bytes inside, N/2/8 outside. Scales, one for about 8000 elements, come on top.
+  auto const n = static_cast<double>(parameter_count(llama_2_7b()));
+  auto plan = plan_of(kDeepSpeed3, 32);
+  plan.deepspeed.stage3_param_persistence_threshold = 0;
+  plan.deepspeed.stage3_max_reuse_distance = 0;
+  plan.deepspeed.stage3_prefetch_bucket_size = 0;
+  plan.deepspeed.zero_hpz_partition_size = 8;
+  plan.deepspeed.zero_quantized_weights = true;
+  plan.deepspeed.zero_quantized_gradients = true;
+  auto const step = compiled(llama_2_7b(), plan);
+  auto bytes = std::map<std::pair<CollectiveKind, std::string>, double>{};
+  for (auto const& part : step.roles.front().parts) {
+    auto const& collective = std::get<program::Collective>(part);
+    auto const name = std::string{step.text(step.communicators[collective.communicator.index()].name)};
+    bytes[{collective.kind, name}] +=
+        static_cast<double>((size_of(collective.type) * collective.elements.base).count());
+  }
+  CHECK(bytes[{CollectiveKind::kAllGather, "data"}] / n == Approx(1).epsilon(0.001));
+  CHECK(bytes[{CollectiveKind::kAllGather, "shard"}] / n == Approx(1).epsilon(0.001));
+  CHECK(bytes[{CollectiveKind::kAllToAll, "shard"}] / n == Approx(0.5).epsilon(0.002));
+  CHECK(bytes[{CollectiveKind::kAllToAll, "replicate"}] / n == Approx(0.5 / 8).epsilon(0.002));
+  CHECK(bytes[{CollectiveKind::kReduceScatter, "data"}] == 65 * 4096 * 2);
+  check(llama_2_7b(), plan);
+}
