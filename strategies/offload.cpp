@@ -28,7 +28,7 @@ HostGradients::HostGradients(StepContext& context, std::int64_t elements)
 
 void HostGradients::keep(StreamId stream, Piece piece) {
   auto const sums = Region{sums_, piece.to.offset, piece.to.elements};
-  if (!context_.is_first_micro_step() && context_.plan.strategy != StrategyName::kDeepSpeed1) {
+  if (sums_.exists() && !context_.is_first_micro_step()) {
     auto const before = on_device(context_.plan.precision, piece.from);
     copy(stream, in_, sums, before, piece);
     add_kernel(context_, stream, add_, piece.from, before);

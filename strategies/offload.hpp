@@ -31,7 +31,7 @@ class HostGradients {
 
   StepContext& context_;
   BufferId wide_;
-  BufferId sums_;  // over micro-batches before the last, if there are several
+  BufferId sums_;  // over micro-batches before the last, if several are reduced
   NameId out_;
   NameId in_;
   NameId add_;

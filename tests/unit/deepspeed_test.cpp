@@ -225,6 +225,22 @@ TEST_CASE("an offloaded optimizer moves 4 bytes a parameter of the partition out
   }
 }
 
+TEST_CASE("an offloaded optimizer leaves 2 P bytes, or the shard, on the GPU and holds 16 P/n in host memory",
+          "[deepspeed][offload][memory]") {
+  // Estimators: stage 2 has 2 P on the GPU and 16 P over the ranks of all nodes in host memory (fp32 gradient, master
+  // and moments), before a factor of 1.5; stage 3 has 2 P/n and the same.
+  auto const n = static_cast<double>(parameter_count(llama_2_7b()));
+  for (auto const name : {kDeepSpeed2, kDeepSpeed3}) {
+    auto plan = plan_of(name, 32);
+    plan.deepspeed.stage3_param_persistence_threshold = 0;
+    plan.offload.optimizer = Place::kCpu;
+    auto const step = compiled(llama_2_7b(), plan);
+    INFO(name_of(name));
+    CHECK(held(step, MemorySpace::kDevice) == Approx(name == kDeepSpeed2 ? 2 * n : 2 * n / 32));
+    CHECK(held(step, MemorySpace::kHost) == Approx(16 * n / 32));
+  }
+}
+
 TEST_CASE("with accumulation each micro-batch but the last moves 2 bytes out, each but the first 2 bytes in",
           "[deepspeed][offload]") {
   auto const n = parameter_count(llama_2_7b());
