@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "strategies/deepspeed_checks.hpp"
+#include "strategies/deepspeed_gradients.hpp"
 #include "strategies/deepspeed_layout.hpp"
 #include "strategies/deepspeed_pieces.hpp"
 #include "strategies/deepspeed_quantized.hpp"
@@ -26,12 +27,9 @@ using Place = OffloadOptions::Place;
 /// more. Compute waits for that stream. Before it waits for a parameter, the host waits until at most two earlier ones
 /// are still on their way.
 ///
-/// Gradients are copied into the reduction's buffer until one does not fit; then their shards are concatenated rank by
-/// rank, divided, reduce-scattered and cast into the fp32 gradients of the partition, in every micro-batch: on a
-/// reduction stream, or with overlap_comm off on the compute stream. Here too the host waits while more than two are
-/// outstanding, and for all at the end of backward. Without reduce_scatter the bucket is all-reduced. Gathers and
-/// reductions share one communicator and its stream, so each delays the other. Then gradients are checked, and every
-/// sub-group of the partition is updated. Moves A (2 + 1) N elements, and persistent parameters once more.
+/// Gradients are reduced bucket by bucket while backward goes on (PartitionGradients). Gathers and reductions share one
+/// communicator and its stream, so each delays the other. Then gradients are checked, and every sub-group of the
+/// partition is updated. Moves A (2 + 1) N elements, and persistent parameters once more.
 ///
 /// Bytes a parameter: 18/n (2 shard, 4 gradient, 12 optimizer; deepspeed's estimator), and what is live, one bucket and
 /// its concatenation. With offloaded parameters a shard is copied to the GPU before each gather. ZeRO++'s hpZ keeps a
@@ -48,13 +46,12 @@ class DeepSpeed3 : public DataParallel {
         layout_{context.parameters, persistent_first(context.plan, context.parameters), context.plan.ranks},
         second_{context.parameters, persistent_first(context.plan, context.parameters), context.groups.shard_ranks()},
         allgather_{context.role.stream("allgather")},
-        reduce_{overlaps() ? context.role.stream("reduce_and_partition") : context.compute},
         lane_{communication_lane(context)},
         inside_{inner_lane(context, "communication.inside", &RankGroups::shard)},
         outside_{inner_lane(context, "communication.outside", &RankGroups::replicate)},
         trace_{record_trace(context)},
         parameters_(context.parameters.count()),
-        gradients_(context.parameters.count()) {
+        gradients_{context, layout_, {lane_, inside_, outside_}} {
     schedule_fetches(trace_, context, is_persistent_);
     add_states();
   }
@@ -63,11 +60,7 @@ class DeepSpeed3 : public DataParallel {
     if (is_persistent_[id.index()]) return layout_.place(persistent_, id);
     return {parameters_[id.index()].buffer, 0, context_.parameters.elements(id)};
   }
-  Region gradient(ParameterId id) override {
-    auto& made = gradients_[id.index()];
-    if (!made.exists()) made = buffer(names_.gradient, context_.parameters.elements(id), MemoryCategory::kGradients);
-    return context_.role.whole(made);
-  }
+  Region gradient(ParameterId id) override { return gradients_.of(id); }
   bool adds_to_gradients() const override { return false; }
 
   /// Nothing is gathered before the micro-batch before is done.
@@ -85,31 +78,19 @@ class DeepSpeed3 : public DataParallel {
   void after_module(ModuleId /*module*/, Pass /*pass*/) override {
     for (auto const id : trace_[visit_++].release) release(id);
   }
-  void gradient_is_ready(ParameterId id, OpId by) override {
-    auto const elements = context_.parameters.elements(id);
-    if (bucket_elements_ > 0 && bucket_elements_ + elements > options().reduce_bucket_size) reduce();
-    if (overlaps()) context_.role.wait(reduce_, by);
-    put(id);
-  }
+  void gradient_is_ready(ParameterId id, OpId by) override { gradients_.add(id, by); }
   void after_backward(std::size_t unit) override {
-    if (unit > 0) return;
-    reduce();
-    auto const last = context_.role.last_on(reduce_);
-    context_.role.host(names_.reduction_synchronize, std::span{&last, 1});
-    reductions_.clear();
+    if (unit == 0) gradients_.finish();
   }
   void update() override {
     auto const lane = Lane{context_.compute, lane_.communicator};
     auto updated = OpId{};
-    if (cpu_optimizer_) {
-      check_gradients(context_, host_gradients_->whole(), lane);
-      updated = cpu_optimizer_->update(host_gradients_->whole(), context_.role.whole(shards_));
-    } else {
-      check_gradients(context_, context_.role.whole(sums_), lane);
-      for (std::int64_t begin = 0; begin < partition(); begin += options().sub_group_size) {
-        auto const count = std::min(options().sub_group_size, partition() - begin);
-        updated = optimizer_->update(begin, {shards_, begin, count}, {sums_, begin, count});
-      }
+    auto const gradients = gradients_.whole();
+    check_gradients(context_, gradients, lane);
+    if (cpu_optimizer_) updated = cpu_optimizer_->update(gradients, context_.role.whole(shards_));
+    for (std::int64_t begin = 0; optimizer_ && begin < partition(); begin += options().sub_group_size) {
+      auto const count = std::min(options().sub_group_size, partition() - begin);
+      updated = optimizer_->update(begin, {shards_, begin, count}, {gradients.buffer, begin, count});
     }
     gather_persistent(updated);
   }
@@ -136,21 +117,11 @@ class DeepSpeed3 : public DataParallel {
           copy_out{context.name("module.all_gather.copy_out")},
           fetch_limit{context.name("module.all_gather.limit")},
           second{context.name("second_shard")},
-          gradient{context.name("grad")},
-          fill{context.name("ipg_buffer.fill")},
-          partitions{context.name("ipg_buffer.partitions")},
-          divide{context.name("ipg_buffer.divide")},
-          reduce{context.name("ipg_buffer.reduce_scatter")},
-          keep{context.name("gradient_partition.keep")},
-          reduction_limit{context.name("ipg_buffer.limit")},
-          reduction_synchronize{context.name("reduction.synchronize")},
           persistent{context.name("persistent_parameters.all_gather")} {}
-    NameId shard, gathered, gather, parameter, copy_out, fetch_limit, second, gradient, fill, partitions, divide,
-        reduce, keep, reduction_limit, reduction_synchronize, persistent;
+    NameId shard, gathered, gather, parameter, copy_out, fetch_limit, second, persistent;
   };
 
   [[nodiscard]] DeepSpeedOptions const& options() const { return context_.plan.deepspeed; }
-  [[nodiscard]] bool overlaps() const { return options().overlap_comm.value_or(true); }
   [[nodiscard]] bool has_second_shards() const { return options().zero_hpz_partition_size > 1; }
   [[nodiscard]] std::int64_t partition() const { return layout_.total() / layout_.shards(); }
   static Lane inner_lane(StepContext& context, std::string_view name,
@@ -158,7 +129,6 @@ class DeepSpeed3 : public DataParallel {
     if (context.plan.deepspeed.zero_hpz_partition_size <= 1) return {};
     return {context.role.stream(name), (context.groups.*group)(context.program)};
   }
-  [[nodiscard]] Group const& group(ParameterId id) const { return layout_.groups()[layout_.group_of(id)]; }
 
   static std::vector<bool> persistent(StepContext const& context) {
     auto are_persistent = std::vector<bool>{};
@@ -182,17 +152,13 @@ class DeepSpeed3 : public DataParallel {
                                                    : MemorySpace::kNvme;
     shards_ = persistent_buffer(context_, "parameter_shard", partition(), precision, kParameters, space);
     persistent_ = persistent_buffer(context_, "persistent_parameters", persistent_elements(), precision, kParameters);
-    bucket_ = persistent_buffer(context_, "ipg_buffer", options().reduce_bucket_size, precision, kBuckets);
     if (has_second_shards())
       second_shards_ = persistent_buffer(context_, "second_shard", second_.total() / second_.shards(), precision,
                                          kGatheredParameters);
-    if (offloads_optimizer(context_.plan)) {
-      host_gradients_.emplace(context_, partition());
+    if (offloads_optimizer(context_.plan))
       cpu_optimizer_.emplace(context_, partition(), options().sub_group_size);
-      return;
-    }
-    sums_ = persistent_buffer(context_, "gradient_partition", partition(), master_type(context_.plan), kGradients);
-    optimizer_.emplace(context_, partition());
+    else
+      optimizer_.emplace(context_, partition());
   }
 
   [[nodiscard]] BufferId buffer(NameId name, std::int64_t elements, MemoryCategory category,
@@ -200,8 +166,6 @@ class DeepSpeed3 : public DataParallel {
     return context_.role.buffer(
         {.name = name, .elements = elements, .type = context_.plan.precision, .category = category, .space = space});
   }
-
-  // Parameters.
 
   /// Sends for `ids`, together. Backward of hpZ gathers second shards, inside the shard group.
   void gather(std::vector<ParameterId> const& ids, Pass pass) {
@@ -339,123 +303,10 @@ class DeepSpeed3 : public DataParallel {
     }
   }
 
-  // Gradients.
-
-  void put(ParameterId id) {
-    auto const elements = context_.parameters.elements(id);
-    auto const is_copied = elements <= options().reduce_bucket_size;
-    auto const from = gradient(id);
-    auto const in_bucket = Region{bucket_, bucket_elements_, elements};
-    if (is_copied) copy_kernel(context_, reduce_, names_.fill, from, in_bucket);
-    members_.push_back({id, is_copied ? in_bucket : from});
-    gradients_[id.index()] = {};
-    bucket_elements_ += elements;
-  }
-
-  void reduce() {
-    if (members_.empty()) return;
-    constexpr std::size_t kMostReductions = 2;  // stage3.py, max_param_reduce_events
-    if (reductions_.size() > kMostReductions) {
-      context_.role.host(names_.reduction_limit, std::span{&reductions_.front(), 1});
-      reductions_.pop_front();
-    }
-    std::ranges::sort(members_, {}, &Member::id);
-    if (options().zero_quantized_gradients) reduce_quantized_members();
-    if (!members_.empty()) keep(sum());
-    reductions_.push_back(context_.role.last_on(reduce_));
-    members_.clear();
-    bucket_elements_ = 0;
-  }
-
-  /// qgZ, one gradient after the other. The others are left in the bucket.
-  void reduce_quantized_members() {
-    auto const bucket = std::exchange(members_, {});
-    auto others = std::vector<Member>{};
-    auto const outside = context_.groups.replicas() > 1 ? std::optional{outside_} : std::nullopt;
-    for (auto const& member : bucket) {
-      if (!can_reduce_quantized(context_, member.id)) {
-        others.push_back(member);
-        continue;
-      }
-      members_ = {member};
-      keep(reduce_quantized(context_, reduce_, outside ? inside_ : lane_, outside, member.gradient));
-    }
-    members_ = others;
-  }
-
-  /// The reduce-scatter of the bucket's shards, concatenated rank by rank; this rank's are in the result.
-  [[nodiscard]] Region sum() {
-    auto own = std::int64_t{0};
-    for (auto const& member : members_) own += layout_.shard(group(member.id));
-    auto const ranks = layout_.shards();
-    auto whole = members_.front().gradient;  // one that needs no padding stays where it is
-    if (members_.size() > 1 || whole.elements.base != own * ranks) {
-      whole = context_.role.whole(buffer(names_.partitions, own * ranks, MemoryCategory::kBuckets));
-      copy_pieces(context_, reduce_, names_.partitions, partitions_of(whole.buffer, own));
-    }
-    scale_kernel(context_, reduce_, names_.divide, whole, 1 / static_cast<double>(ranks));
-    auto const place = context_.program.variation({.axes = context_.groups.all_axes(), .stride = own});
-    auto const result = Region{whole.buffer, {whole.offset.base, place}, own};
-    auto const ready = context_.role.last_on(reduce_);
-    auto const summed = options().reduce_scatter ? reduce_scatter(context_, lane_, names_.reduce, whole, result, ready)
-                                                 : all_reduce(context_, lane_, names_.reduce, whole, ready);
-    context_.role.wait(reduce_, summed);
-    return result;
-  }
-
-  [[nodiscard]] std::vector<Piece> partitions_of(BufferId partitions, std::int64_t own) {
-    auto pieces = std::vector<Piece>{};
-    auto begin = std::int64_t{0};
-    for (auto const& [id, region] : members_) {
-      auto const shard = layout_.shard(group(id));
-      if (!computes_numbers(context_.model))
-        pieces.push_back({region, {partitions, begin * layout_.shards(), region.elements}, {}});
-      else
-        add_shards(pieces, region, {partitions, begin, shard}, own);
-      begin += shard;
-    }
-    return pieces;
-  }
-
-  /// The shards of one gradient, `own` elements apart; what is left of the last ones is zero.
-  void add_shards(std::vector<Piece>& pieces, Region gradient, Region to, std::int64_t own) {
-    auto const shard = to.elements.base;
-    for (std::int64_t begin = 0; begin < shard * layout_.shards(); begin += shard, to.offset.base += own) {
-      auto const filled = std::clamp(gradient.elements.base - begin, std::int64_t{0}, shard);
-      if (filled > 0)
-        pieces.push_back(
-            {{gradient.buffer, gradient.offset.base + begin, filled}, {to.buffer, to.offset.base, filled}, {}});
-      if (filled < shard)
-        zero_kernel(context_, reduce_, names_.partitions, {to.buffer, to.offset.base + filled, shard - filled});
-    }
-  }
-
-  void keep(Region own) {
-    auto begin = own.offset;
-    for (auto const& member : members_) {
-      auto const& of_member = group(member.id);
-      auto const from = Region{own.buffer, begin, layout_.shard(of_member)};
-      auto const to = layout_.place_shard(sums_, of_member);
-      if (host_gradients_)
-        host_gradients_->keep(reduce_, {from, to, {}});
-      else if (context_.is_first_micro_step())
-        copy_kernel(context_, reduce_, names_.keep, from, to);
-      else
-        add_kernel(context_, reduce_, names_.keep, to, from);
-      begin.base += layout_.shard(of_member);
-    }
-  }
-
-  struct Member {  // of the bucket
-    ParameterId id;
-    Region gradient;
-  };
-
   std::vector<bool> is_persistent_;
   FlatLayout layout_;
   FlatLayout second_;  // of hpZ
   StreamId allgather_;
-  StreamId reduce_;
   Lane lane_;
   Lane inside_;  // of ZeRO++'s hops
   Lane outside_;
@@ -464,18 +315,12 @@ class DeepSpeed3 : public DataParallel {
   BufferId shards_;
   BufferId persistent_;
   BufferId second_shards_;
-  BufferId sums_;  // fp32 gradients of the partition
-  BufferId bucket_;
   std::vector<Parameter> parameters_;
   std::vector<Gathered> gathers_;
   std::deque<OpId> fetches_;  // that the host has not waited for
   OpId latest_fetch_;
-  std::vector<BufferId> gradients_;  // by parameter: until it is in the bucket
-  std::vector<Member> members_;
-  std::int64_t bucket_elements_ = 0;
-  std::deque<OpId> reductions_;  // that the host has not waited for
+  PartitionGradients gradients_;
   std::optional<OptimizerStates> optimizer_;
-  std::optional<HostGradients> host_gradients_;
   std::optional<CpuOptimizer> cpu_optimizer_;
   Names names_{context_};
 };
