@@ -65,7 +65,10 @@ void HostGradients::copy(StreamId stream, NameId name, Region from, Region to, P
 
 namespace {
 
-constexpr std::int64_t kOnNvme = 4;  // gradient, master and two moments: numbers of fp32 a parameter
+/// Numbers of fp32 that NVMe holds for each parameter: gradient, master, and two moments or one.
+std::int64_t stored_numbers(Plan const& plan) {
+  return plan.optimizer == Optimizer::kSgdMomentum ? 3 : 4;
+}
 
 }  // namespace
 
@@ -84,8 +87,9 @@ CpuOptimizer::CpuOptimizer(StepContext& context, std::int64_t elements, std::int
   if (places.optimizer == Place::kNvme || places.parameters == Place::kNvme)
     write_ = context.role.stream("nvme_write", true);
   if (context.plan.offload.optimizer == Place::kNvme) {
-    on_nvme_ = optimizer("optimizer.nvme", kOnNvme * elements, MemorySpace::kNvme);
-    for (auto& window : windows_) window = optimizer("optimizer.window", kOnNvme * sub_group_, MemorySpace::kHost);
+    on_nvme_ = optimizer("optimizer.nvme", stored_numbers(context.plan) * elements, MemorySpace::kNvme);
+    for (auto& window : windows_)
+      window = optimizer("optimizer.window", stored_numbers(context.plan) * sub_group_, MemorySpace::kHost);
     read_ = context.role.stream("nvme_read", true);
     return;
   }
@@ -144,17 +148,18 @@ OpId CpuOptimizer::put(Region updated, Region parameters) {
 void CpuOptimizer::update_from_nvme(std::int64_t begin, Region gradients, Region updated) {
   auto& role = context_.role;
   auto const count = gradients.elements.base;
-  auto const stored = Region{on_nvme_, kOnNvme * begin, kOnNvme * count};
+  auto const numbers = stored_numbers(context_.plan);
+  auto const stored = Region{on_nvme_, numbers * begin, numbers * count};
   auto const index = static_cast<std::size_t>(begin / sub_group_) % windows_.size();
   auto const window = Region{windows_[index], 0, stored.elements};
   if (written_[index].exists()) role.wait(read_, written_[index]);
   role.wait(cpu_, copy_between(context_, read_, read_name_, stored, window));
-  // Reads master, moments and gradient, writes the first three and the copy.
-  auto const bytes = 28 + static_cast<std::int32_t>(size_of(context_.plan.precision).count());
-  role.wait(write_, role.add(cpu_, context_.name("adamw"),
+  // Reads and writes all but the gradient, which it only reads; writes the copy.
+  auto const bytes = 4 * (2 * numbers - 1) + size_of(context_.plan.precision).count();
+  role.wait(write_, role.add(cpu_, context_.name("optimizer.update"),
                              Elementwise{.function = Function::kTransformer,
                                          .elements = count,
-                                         .bytes_per_element = bytes,
+                                         .bytes_per_element = static_cast<std::int32_t>(bytes),
                                          .type = master_type(context_.plan)},
                              {updates(window), reads(gradients), writes(updated)}));
   written_[index] = copy_between(context_, write_, write_name_, window, stored);

@@ -38,10 +38,10 @@ class HostGradients {
   NameId cast_;
 };
 
-/// Adam on the CPU. The states lie in host memory, or are brought from NVMe and written back, 16 bytes a parameter
-/// each way (gradient, master, moments), through two host buffers: while one sub-group is updated, the one before is
-/// written and the next is read. The updated parameters are cast on the CPU and copied to the GPU in the plan's
-/// precision. What is on NVMe only has a cost: its numbers stay where they were.
+/// The update on the CPU. The states lie in host memory, or are brought from NVMe and written back, for Adam 16 bytes a
+/// parameter each way (gradient, master, moments), through two host buffers: while one sub-group is updated, the one
+/// before is written and the next is read. The updated parameters are cast on the CPU and copied to the GPU in the
+/// plan's precision. What is on NVMe only has a cost: its numbers stay where they were.
 class CpuOptimizer {
  public:
   /// `elements` of a partition, updated `sub_group` at a time.
