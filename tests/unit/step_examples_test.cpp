@@ -53,8 +53,14 @@ TEST_CASE("with naive data parallelism a step is compute plus all communication"
 }
 
 TEST_CASE("with buckets a step is compute plus the last bucket, if the network keeps up", "[strategies][engine]") {
-  auto const compute = simulate(StrategyName::kDdp, 1, 100_GBps).step_time;
-  auto const step = simulate(StrategyName::kDdp, kRanks, 1000_GBps, 0_us);
+  // Gradients are views of the buckets; otherwise the copies back of earlier buckets run under the last one.
+  auto const views = [](std::int64_t ranks, BytesPerSecond rate, Duration alpha) {
+    auto plan = plan_of(StrategyName::kDdp, ranks);
+    plan.ddp.gradient_as_bucket_view = true;
+    return engine::run(tests::compiled(tests::tiny_llama(), plan), Machine{network(rate, alpha)});
+  };
+  auto const compute = views(1, 100_GBps, 1_us).step_time;
+  auto const step = views(kRanks, 1000_GBps, 0_us);
   auto last = timeline::Span{};
   for (auto const& span : step.spans)
     if (program::is_communication(span.kind)) last = span;
@@ -86,6 +92,7 @@ TEST_CASE("every strategy moves its volume over the wire", "[strategies][engine]
   // A ring moves (p - 1)/p of N for each reduce-scatter or all-gather a rank, twice that for an all-reduce; p ranks.
   auto const n = parameter_count(tests::tiny_llama()) * 2;  // bytes; every tensor divides by 8, so nothing is padded
   for (auto const name : tests::kAllStrategies) {
+    if (name == StrategyName::kMegatron) continue;  // pads, and reduces fp32: see megatron_test.cpp
     auto const passes = name == StrategyName::kZero3 ? 3 : 2;
     auto const step = simulate(name, kRanks, 100_GBps);
     INFO(name_of(name));
@@ -101,7 +108,8 @@ TEST_CASE("all that a step allocates is given back, and the states of training s
     for (auto const& buffer : program.roles.front().buffers)
       if (buffer.is_persistent) persistent += size_of(buffer.type) * buffer.elements.base;
     auto left = Bytes{};
-    for (auto const& sample : simulate(name, kRanks, 100_GBps).memory) left += sample.change;
+    for (auto const& sample : simulate(name, kRanks, 100_GBps).memory)  // the allocator keeps what it has cached
+      if (sample.category != program::MemoryCategory::kFragmentation) left += sample.change;
     INFO(name_of(name));
     CHECK(left.count() == persistent.count());
   }
