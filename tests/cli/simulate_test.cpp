@@ -64,6 +64,30 @@ TEST_CASE("simulate --json is one document with the promised keys and types", "[
   CHECK(seconds == Approx(answer.at("step_time_s").number()).epsilon(1e-9));
 }
 
+TEST_CASE("simulate says what is in use beside what is allocated, and what the caching allocator did",
+          "[cli][simulate]") {
+  auto const folder = Scratch{};
+  auto const answer = json_answer(folder);
+  auto const allocated = answer.at("peak_memory_bytes").integer();
+  auto const reserved = answer.at("reserved_memory_bytes").integer();
+  CHECK(reserved >= allocated);
+  auto const allocator = answer.at("memory_allocator");
+  CHECK(allocator.at("segments").integer() > 0);
+  CHECK(allocator.at("retries").integer() == 0);
+  CHECK(allocator.at("fragmentation_bytes").integer() >= reserved - allocated);
+  for (auto const* const where : {"loss", "backward"}) {
+    CHECK(answer.at("memory_candidates").at(where).at("bytes").integer() <= allocated);
+    CHECK_FALSE(answer.at("memory_candidates").at(where).at("at").string().empty());
+  }
+  CHECK(is_null(answer, "memory_warning"));
+
+  // As segments that grow, a pool and stream has one at most: on three streams six.
+  auto const expandable = json_answer(folder, {"--set", "cluster.allocator.expandable_segments=true"});
+  CHECK(expandable.at("memory_allocator").at("segments").integer() <= 6);
+  CHECK(expandable.at("memory_allocator").at("segments").integer() < allocator.at("segments").integer());
+  CHECK(expandable.at("peak_memory_bytes").integer() == allocated);
+}
+
 TEST_CASE("rates follow from the step's time and the batch", "[cli][simulate]") {
   // 16 sequences of 512 tokens are 8,192 tokens, on 16 GPUs.
   auto const folder = Scratch{};
