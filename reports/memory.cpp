@@ -72,11 +72,16 @@ class BackwardPasses {
   std::size_t next_ = 0;
 };
 
-/// The highest of some moments.
+/// The highest of some moments; of those that are as high, the first at which most of it is allocated: what an
+/// allocator holds all the time is cached at most moments.
 class Highest {
  public:
   void offer(Time time, Holding const& holding) {
-    if (peak_ && holding.sum <= highest_) return;
+    auto const fragmentation = [](BytesByCategory const& held) {
+      return held[static_cast<std::size_t>(MemoryCategory::kFragmentation)];
+    };
+    if (peak_ && holding.sum < highest_) return;
+    if (peak_ && holding.sum == highest_ && fragmentation(holding.held) >= fragmentation(peak_->held)) return;
     highest_ = holding.sum;
     peak_ = MemoryPeak{.time = time, .held = holding.held};
   }

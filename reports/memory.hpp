@@ -40,7 +40,8 @@ struct MemoryPoint {
 };
 
 /// The peak of one track: the first moment at which it holds most. Samples count one by one in their order, so memory
-/// that is taken before other memory is given back at the same moment is held together. Cost: linear.
+/// that is taken before other memory is given back at the same moment is held together. Of moments at which as much is
+/// reserved, the first at which most is allocated. Cost: linear.
 [[nodiscard]] MemoryPeak find_peak(timeline::Timeline const& timeline, timeline::TrackId track,
                                    program::MemorySpace space, Counting counting = Counting::kAllocated);
 

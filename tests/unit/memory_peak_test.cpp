@@ -55,6 +55,23 @@ TEST_CASE("what the allocator holds beyond what is allocated counts as reserved 
   CHECK(held(reserved.held, MemoryCategory::kFragmentation) == 5_GiB);
 }
 
+TEST_CASE("of moments at which as much is reserved, the one at which most is allocated is the peak",
+          "[reports][memory]") {
+  // 8 are reserved all the time; of them 3 are allocated from 2 us on and 5 from 4 us until 6 us.
+  auto builder = tests::TimelineBuilder{};
+  builder.memory(0_us, MemoryCategory::kFragmentation, 8_GiB)
+      .memory(2_us, MemoryCategory::kFragmentation, -3_GiB)
+      .memory(2_us, MemoryCategory::kActivations, 3_GiB)
+      .memory(4_us, MemoryCategory::kFragmentation, -2_GiB)
+      .memory(4_us, MemoryCategory::kActivations, 2_GiB)
+      .memory(6_us, MemoryCategory::kActivations, -2_GiB)
+      .memory(6_us, MemoryCategory::kFragmentation, 2_GiB);
+  auto const peak = find_peak(builder.timeline(), TrackId{0}, MemorySpace::kDevice, Counting::kReserved);
+  CHECK(peak.total() == 8_GiB);
+  CHECK(peak.time == 4_us);
+  CHECK(held(peak.held, MemoryCategory::kFragmentation) == 3_GiB);
+}
+
 TEST_CASE("both candidates for the peak are seen: in the loss, and in backward without it", "[reports][memory]") {
   // Issued: forward at 1, the loss's backward at 3, a block's recomputation at 5 and its backward at 6, the update
   // at 8. Held: 10 and 2 of logits at 2; 15 at 4, with logits; 9 at 5; 11 at 7; 20 at 9, in no pass.
