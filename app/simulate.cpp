@@ -92,7 +92,7 @@ reports::NamedSummary ask(Scenario const& scenario, engine::Fidelity fidelity,
     return {scenario.strategy_title, reports::Infeasible{scenario.title(), obstacle->reason, obstacle->way_out}};
   auto const& step = std::get<program::StepProgram>(compiled);
   program::check(step);
-  auto timeline = engine::run(step, engine::Machine{scenario.cluster}, fidelity);
+  auto timeline = engine::run(step, engine::Machine{scenario.cluster}, {.fidelity = fidelity});
   timeline.manifest.version = kVersion;
   timeline.manifest.scenario = scenario.title();
   auto summary = reports::summarize(timeline);

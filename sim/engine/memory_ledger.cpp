@@ -122,7 +122,7 @@ MemoryLedger::Held MemoryLedger::held_all_the_time(std::vector<Bytes> const& siz
   return held;
 }
 
-void MemoryLedger::append_to(timeline::Timeline& timeline, ReplayAllocator replay) const {
+void MemoryLedger::append_to(timeline::Timeline& timeline, bool replays_allocator) const {
   auto const sizes = this->sizes();
   auto const always = held_all_the_time(sizes);
   auto writer = SampleWriter{timeline.memory, track_};
@@ -132,7 +132,7 @@ void MemoryLedger::append_to(timeline::Timeline& timeline, ReplayAllocator repla
 
   auto const events = this->events();
   auto const change = [&](std::uint32_t buffer, bool is_taken) { return is_taken ? sizes[buffer] : -sizes[buffer]; };
-  if (replay == ReplayAllocator::kNo) {
+  if (!replays_allocator) {
     for (auto const& [time, buffer, kind] : events)
       if (kind != BufferEvent::Kind::kLetGo)
         writer.write_change(time, role_->buffers[buffer], change(buffer, kind == BufferEvent::Kind::kTaken), {});

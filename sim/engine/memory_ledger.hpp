@@ -12,9 +12,6 @@
 
 namespace twinstep::engine {
 
-/// Whether a run replays the caching allocator, to say what it holds beyond what is allocated.
-enum class ReplayAllocator : std::uint8_t { kNo, kYes };
-
 /// The memory of one track over time, by the host-time rule of PyTorch's caching allocator: a buffer is allocated when
 /// the host issues the first operation that touches it, and given back when the host has issued the last one; if
 /// several streams touched it, when that last operation has ended (its block waits for an event).
@@ -29,7 +26,7 @@ class MemoryLedger {
   /// Appends the track's samples, in the order of time: what lives all the time (persistent buffers, the GPU's context,
   /// the collective library's buffers), then every change. With a replay also what the allocator holds beyond that, so
   /// that all samples of the device add up to its memory in use, and the track says what the allocator did.
-  void append_to(timeline::Timeline& timeline, ReplayAllocator replay) const;
+  void append_to(timeline::Timeline& timeline, bool replays_allocator) const;
 
  private:
   /// Lists of buffers, one list for each operation.

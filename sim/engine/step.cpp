@@ -9,12 +9,13 @@ namespace twinstep::engine {
 
 using namespace program;
 
-Step::Step(StepProgram const& program, Machine const& machine, Fidelity fidelity)
+Step::Step(StepProgram const& program, Machine const& machine, RunOptions options)
     : program_{program},
       machine_{machine},
-      cells_{program, fidelity == Fidelity::kExact ? Merging::kNone : Merging::kAlike},
-      resources_{cells_, machine, fidelity, clock_},
-      transfers_{program, cells_, machine, fidelity},
+      options_{options},
+      cells_{program, options.fidelity == Fidelity::kExact ? Merging::kNone : Merging::kAlike},
+      resources_{cells_, machine, options.fidelity, clock_},
+      transfers_{program, cells_, machine, options.fidelity},
       replays_(transfers_.size()) {
   for (std::size_t c = 0; c < cells_.size(); ++c) add_cell(CellId{c});
 }

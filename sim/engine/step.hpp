@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "sim/engine/exact/message_replay.hpp"
-#include "sim/engine/fidelity.hpp"
 #include "sim/engine/flow_clock.hpp"
 #include "sim/engine/machine.hpp"
 #include "sim/engine/memory_ledger.hpp"
 #include "sim/engine/resource_map.hpp"
 #include "sim/engine/transfers.hpp"
+#include "sim/engine/virtual_executor.hpp"
 #include "sim/program/projection.hpp"
 #include "sim/program/step_program.hpp"
 #include "sim/timeline/timeline.hpp"
@@ -22,7 +22,7 @@ namespace twinstep::engine {
 /// The state of one step while it runs. `run` in virtual_executor.cpp drives it.
 class Step {
  public:
-  Step(program::StepProgram const& program, Machine const& machine, Fidelity fidelity);
+  Step(program::StepProgram const& program, Machine const& machine, RunOptions options);
 
   /// Lets every host issue what it can, and starts every operation whose stream is free and whose waits are over.
   void start_ready_operations();
@@ -32,7 +32,7 @@ class Step {
 
   [[nodiscard]] bool has_unfinished_operations() const { return unfinished_ > 0; }
   [[nodiscard]] std::string who_waits_for_whom() const;
-  [[nodiscard]] timeline::Timeline timeline(ReplayAllocator replay) &&;
+  [[nodiscard]] timeline::Timeline timeline() &&;
 
  private:
   struct StreamState {
@@ -92,6 +92,7 @@ class Step {
 
   program::StepProgram const& program_;
   Machine const& machine_;
+  RunOptions options_;
   program::Projection cells_;
   FlowClock clock_;
   ResourceMap resources_;

@@ -36,7 +36,7 @@ std::vector<timeline::LinkTraffic> Step::link_traffic() const {
   return traffic;
 }
 
-timeline::Timeline Step::timeline(ReplayAllocator replay) && {
+timeline::Timeline Step::timeline() && {
   auto out = timeline::Timeline{};
   auto const& gpu = machine_.cluster().node.gpu;
   out.manifest.calibration = machine_.cluster().calibration;
@@ -56,7 +56,7 @@ timeline::Timeline Step::timeline(ReplayAllocator replay) && {
   }
   for (auto const& span : spans_) out.step_time = std::max(out.step_time, span.end);
   out.spans = std::move(spans_);
-  for (auto const& ledger : ledgers_) ledger.append_to(out, replay);
+  for (auto const& ledger : ledgers_) ledger.append_to(out, options_.replays_allocator);
   out.links = link_traffic();
   out.wire = wire_;
   out.events = clock_.event_count();

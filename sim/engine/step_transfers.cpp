@@ -11,9 +11,10 @@ using namespace program;
 void Step::arrive(std::uint32_t index, OpId id, Communication const& communication) {
   auto& stream = streams_[index];
   auto& cell = states_[stream.cell];
-  auto const transfers = transfers_.of(CellId{stream.cell}, communication);
   auto& span = span_of(cell, id);
   for (auto const& part : cell.role->parts_of(communication)) span.bytes += payload(program_, part, cell.rank);
+  if (options_.communication_is_free) return begin_delay(index, {});
+  auto const transfers = transfers_.of(CellId{stream.cell}, communication);
   cell.held_sms += sms_of(transfers);
   stream.parts_left = static_cast<std::uint32_t>(transfers.size());
   for (auto const transfer : transfers) {

@@ -29,7 +29,7 @@ std::vector<Time> ends_of(Mesh const& mesh, std::vector<AxisSet> const& axes, Co
              Collective{.kind = kind, .type = DataType::kInt8, .communicator = communicator, .elements = bytes},
              buffer(), buffer());
   }
-  auto const timeline = engine::run(std::move(builder).finish(), engine::Machine{cluster}, fidelity);
+  auto const timeline = engine::run(std::move(builder).finish(), engine::Machine{cluster}, {.fidelity = fidelity});
   auto out = std::vector<Time>{};
   for (std::size_t i = 0; i < axes.size(); ++i) out.push_back(timeline.spans[i].end);
   return out;
@@ -107,7 +107,7 @@ TEST_CASE("a copy and a staged all_reduce share a PCIe link", "[engine][exact]")
            Copy{.direction = CopyDirection::kDeviceToHost, .bytes = 10'000'000}, {reads(other)});
   auto const program = std::move(builder).finish();
   for (auto const fidelity : {Fidelity::kExact, Fidelity::kFolded}) {
-    auto const timeline = engine::run(program, engine::Machine{cluster}, fidelity);
+    auto const timeline = engine::run(program, engine::Machine{cluster}, {.fidelity = fidelity});
     CHECK(timeline.tracks.size() == (fidelity == Fidelity::kExact ? 2 : 1));
     for (auto const& span : timeline.spans) CHECK(ratio(span.end, 2_ms) == Approx(1).epsilon(0.05));
   }

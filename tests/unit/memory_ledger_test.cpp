@@ -10,7 +10,6 @@
 using namespace twinstep;
 using namespace twinstep::literals;
 using namespace twinstep::program;
-using engine::ReplayAllocator;
 
 namespace {
 
@@ -30,8 +29,8 @@ struct Job {
     for (auto const& buffer : buffers) accesses.push_back(writes(buffer));
     return role.add(stream, builder.name("touch"), Delay{100_us}, accesses);
   }
-  timeline::Timeline run(hardware::Cluster const& cluster, ReplayAllocator replay = ReplayAllocator::kYes) {
-    return engine::run(std::move(builder).finish(), engine::Machine{cluster}, engine::Fidelity::kFolded, replay);
+  timeline::Timeline run(hardware::Cluster const& cluster, bool replays_allocator = true) {
+    return engine::run(std::move(builder).finish(), engine::Machine{cluster}, {.replays_allocator = replays_allocator});
   }
 
   ProgramBuilder builder;
@@ -80,7 +79,7 @@ TEST_CASE("memory is taken when the host issues the first user and given back wh
   job.touch(stream, {buffer});
   job.touch(stream, {buffer});
   job.touch(stream, {});
-  auto const memory = job.run(machine(), ReplayAllocator::kNo).memory;
+  auto const memory = job.run(machine(), false).memory;
   REQUIRE(memory.size() == 2);
   CHECK(memory[0].time == 5_us);
   CHECK(memory[0].change == 100_B);
@@ -98,7 +97,7 @@ TEST_CASE("memory that several streams used is given back when its last user has
   auto const first = job.touch(a, {buffer});
   job.role.wait(b, first);
   job.touch(b, {buffer});
-  auto const memory = job.run(machine(), ReplayAllocator::kNo).memory;
+  auto const memory = job.run(machine(), false).memory;
   REQUIRE(memory.size() == 2);
   CHECK(memory[1].time == 205_us);
 }
@@ -226,7 +225,7 @@ TEST_CASE("host memory has no caching allocator", "[engine][memory][allocator]")
 TEST_CASE("without a replay there is no fragmentation, and no word of the allocator", "[engine][memory][allocator]") {
   auto job = Job{};
   job.touch(job.role.stream("compute"), {job.transient(11_MiB)});
-  auto const timeline = job.run(machine(), ReplayAllocator::kNo);
+  auto const timeline = job.run(machine(), false);
   CHECK(most_held(timeline) == 11_MiB);
   CHECK(!timeline.tracks[0].allocator);
 }

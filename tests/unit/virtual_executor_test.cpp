@@ -24,8 +24,8 @@ struct Job {
   BufferId buffer(std::int64_t elements, MemoryCategory category = MemoryCategory::kActivations) {
     return role.buffer({.name = name("buffer"), .elements = elements, .type = DataType::kInt8, .category = category});
   }
-  timeline::Timeline run(hardware::Cluster cluster) {
-    return engine::run(std::move(builder).finish(), Machine{std::move(cluster)});
+  timeline::Timeline run(hardware::Cluster cluster, engine::RunOptions options = {}) {
+    return engine::run(std::move(builder).finish(), Machine{std::move(cluster)}, options);
   }
 
   ProgramBuilder builder;
@@ -216,4 +216,31 @@ TEST_CASE("the same program on the same machine gives the same timeline, bit for
     return job.run(tests::h100_like(1));
   };
   CHECK(run() == run());
+}
+
+TEST_CASE("free communication takes no time, waits for nobody and holds no SMs, and its issue still costs the host",
+          "[engine][communication]") {
+  // The host issues a reduction at 1 us and a GEMM that waits for it at 2 us: by then the reduction is long over. With
+  // all SMs 2 · 1000³ FLOPs at 1e15 FLOP/s take 2 us, until 4 us.
+  auto cluster = tests::crossbar_node(2, 1_GBps, 10_us);
+  cluster.node.host.launch.value = 1_us;
+  cluster.node.host.communication_launch.value = 1_us;
+  for (auto const fidelity : {engine::Fidelity::kFolded, engine::Fidelity::kExact}) {
+    auto job = Job{2};
+    auto const all = job.builder.communicator("all", {Axis::kData});
+    auto const communication = job.role.stream("communication");
+    auto const compute = job.role.stream("compute");
+    auto const region = job.role.whole(job.buffer(1'000'000));
+    auto const reduction =
+        job.role.add(communication, job.name("reduce"),
+                     Collective{.type = DataType::kInt8, .communicator = all, .elements = 1'000'000}, region, region);
+    job.role.wait(compute, reduction);
+    job.role.add(compute, job.name("gemm"), Gemm{.m = 1000, .n = 1000, .k = 1000}, {});
+    auto const timeline = job.run(cluster, {.fidelity = fidelity, .communication_is_free = true});
+    CHECK(span_named(timeline, "reduce").end == 1_us);
+    CHECK(span_named(timeline, "gemm").start == 2_us);
+    CHECK(timeline.step_time == 4_us);
+    CHECK(timeline.wire.intra == Bytes{});
+    CHECK(timeline.links.empty());
+  }
 }
