@@ -30,6 +30,16 @@ void check_rates(io::Node const& training, Scenario const& scenario) {
   if (scenario.plan.linear_type) check("linear_type", *scenario.plan.linear_type);
 }
 
+/// No profile describes drives yet, so that nothing can be offloaded to them.
+void check_drives(io::Node const& strategy, Scenario const& scenario) {
+  using enum strategies::OffloadOptions::Place;
+  auto const& offload = scenario.plan.offload;
+  if (offload.optimizer != kNvme && offload.parameters != kNvme) return;
+  strategy.at("offload")
+      .at(offload.optimizer == kNvme ? "optimizer" : "parameters")
+      .fail(fmt::format("found NVMe, and {} describes no drives", scenario.cluster.node.name), "use \"cpu\"");
+}
+
 /// Whether the scenario changes more of a profile than the number of nodes.
 bool is_changed(io::Node const& cluster) {
   if (!cluster.is(io::Node::Type::kObject) || !cluster.has("profile")) return false;
@@ -78,6 +88,7 @@ std::vector<Scenario> read_scenarios(std::string const& path, std::vector<std::s
     auto const& [training, each] = written[i];
     scenarios[i].plan = read_plan(training, each, common.model, common.cluster.gpus());
     check_rates(training, scenarios[i]);
+    check_drives(each, scenarios[i]);
   }
   auto const titles = strategy_titles(written);
   for (std::size_t i = 0; i < written.size(); ++i) scenarios[i].strategy_title = titles[i];

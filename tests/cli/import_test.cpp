@@ -111,7 +111,6 @@ TEST_CASE("import turns other programs' configurations into scenarios with blank
     auto const imported = run_twinstep({"import", source, path, "--out", folder.path("ours.json")});
     CHECK(imported.exit_code == 0);
     CHECK_THAT(imported.err, Catch::Contains("fill in CLUSTER and PATH"));
-    if (std::string_view{source} == "deepspeed") continue;
     auto const answer =
         run_twinstep({"simulate", folder.path("ours.json"), "--json", "--set", "cluster.profile=dgx-h100-ndr", "--set",
                       "cluster.nodes=4", "--set", "model.hf_config=" + file("models/llama-2-7b/config.json")});
