@@ -35,9 +35,11 @@ CopyDirection direction(MemorySpace from, MemorySpace to) {
 
 }  // namespace
 
-OpId reduce_scatter(StepContext& context, Lane lane, NameId name, Region whole, Region own, OpId after) {
-  return communicate(context, lane, name, {.kind = CollectiveKind::kReduceScatter, .elements = whole.elements}, whole,
-                     own, after);
+OpId reduce_scatter(StepContext& context, Lane lane, NameId name, Region whole, Region own, OpId after,
+                    Reduction reduction) {
+  return communicate(context, lane, name,
+                     {.kind = CollectiveKind::kReduceScatter, .reduction = reduction, .elements = whole.elements},
+                     whole, own, after);
 }
 
 OpId all_gather(StepContext& context, Lane lane, NameId name, Region own, Region whole, OpId after) {
@@ -45,8 +47,9 @@ OpId all_gather(StepContext& context, Lane lane, NameId name, Region own, Region
                      after);
 }
 
-OpId all_reduce(StepContext& context, Lane lane, NameId name, Region region, OpId after) {
-  return communicate(context, lane, name, {.kind = CollectiveKind::kAllReduce, .elements = region.elements}, region,
+OpId all_reduce(StepContext& context, Lane lane, NameId name, Region region, OpId after, Reduction reduction) {
+  return communicate(context, lane, name,
+                     {.kind = CollectiveKind::kAllReduce, .reduction = reduction, .elements = region.elements}, region,
                      region, after);
 }
 

@@ -13,14 +13,15 @@ struct Lane {
 
 // Each runs not before operation `after` (if there is one) has ended, and after what `lane.stream` holds already.
 
-/// Sums `whole` and leaves each rank its shard.
+/// Sums (or averages) `whole` over the ranks and leaves each its shard.
 OpId reduce_scatter(StepContext& context, Lane lane, NameId name, program::Region whole, program::Region own,
-                    OpId after = {});
+                    OpId after = {}, program::Reduction reduction = program::Reduction::kSum);
 /// Hands every rank's shard to all.
 OpId all_gather(StepContext& context, Lane lane, NameId name, program::Region own, program::Region whole,
                 OpId after = {});
-/// Sums `region`, in place.
-OpId all_reduce(StepContext& context, Lane lane, NameId name, program::Region region, OpId after = {});
+/// Sums (or averages) `region`, in place.
+OpId all_reduce(StepContext& context, Lane lane, NameId name, program::Region region, OpId after = {},
+                program::Reduction reduction = program::Reduction::kSum);
 /// Hands the root's `region` to all; `root` is a place in the communicator.
 OpId broadcast(StepContext& context, Lane lane, NameId name, program::Region region, program::RankValue root,
                OpId after = {});

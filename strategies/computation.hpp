@@ -1,23 +1,21 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "strategies/activation_offload.hpp"
 #include "strategies/data_parallel.hpp"
+#include "strategies/recompute.hpp"
 
 namespace twinstep::strategies {
 
-/// Whether the backward of a unit begins by running its forward again: repeated layers do, embedding and head do not.
-[[nodiscard]] constexpr bool is_recomputed(Plan const& plan, UnitRef unit) {
-  return plan.recompute == Recompute::kFull && unit.index >= 0;
-}
-
 /// Writes the kernels of a model into a step, unit by unit, and keeps track of which buffers their tensors lie in.
 ///
-/// A tensor that backward needs is kept from forward on. With full recomputation a repeated layer keeps only its input,
-/// and its backward begins by running its forward again.
+/// A tensor that backward needs is kept from forward on; what a unit's recomputation does not keep is made again before
+/// its backward. What is kept may be in host memory meanwhile.
 class Computation {
  public:
-  Computation(StepContext& context, DataParallel& strategy);
+  Computation(StepContext& context, DataParallel& strategy, RecomputedUnits const& recomputed);
 
   /// Forward of one unit; units come in order.
   void forward(std::size_t unit);
@@ -32,9 +30,8 @@ class Computation {
     std::vector<NameId> slots;
     std::vector<NameId> forward;  // of kernels
     std::vector<NameId> backward;
-    std::vector<std::size_t> recomputed;  // forward kernels, by index
-    std::vector<bool> is_used[kPasses];   // by slot
-    std::vector<bool> is_written_again;   // by slot: recomputation makes it
+    std::vector<bool> is_used_forward;  // by slot
+    std::vector<bool> is_used_backward;
   };
 
   [[nodiscard]] UnitWork const& work(std::size_t unit) const { return context_.model.work(context_.model.units[unit]); }
@@ -43,6 +40,11 @@ class Computation {
   }
   void place(std::size_t unit, Pass pass);
   [[nodiscard]] program::Region place(std::size_t unit, std::size_t slot, Pass pass);
+  void place_again(std::size_t unit, Recomputation const& again);
+  void recompute(std::size_t unit);
+  void recompute_segment(std::size_t first, std::size_t last);
+  void fetch_segment(std::size_t last);
+  [[nodiscard]] std::vector<program::Region*> kept_on_device(std::size_t unit);
   [[nodiscard]] program::Region new_buffer(std::size_t unit, std::size_t slot);
   [[nodiscard]] program::Region data(std::size_t unit, std::size_t slot);
   OpId emit(std::size_t unit, Kernel const& kernel, NameId name, Pass pass);
@@ -51,6 +53,8 @@ class Computation {
 
   StepContext& context_;
   DataParallel& strategy_;
+  RecomputedUnits const& recomputed_;
+  std::optional<ActivationOffload> offload_;
   std::vector<Kind> kinds_;
   std::vector<NameId> scopes_[kPasses];                // by unit
   std::vector<std::vector<program::Region>> regions_;  // by unit, then slot: where its tensors lie now

@@ -1,23 +1,35 @@
 #include "strategies/flat_layout.hpp"
 
+#include <numeric>
 #include <utility>
 
 namespace twinstep::strategies {
 
-FlatLayout::FlatLayout(Parameters const& parameters, std::vector<std::vector<ParameterId>> groups, std::int64_t shards)
-    : parameters_{&parameters}, group_of_(parameters.count()), offset_(parameters.count()), shards_{shards} {
+FlatLayout::FlatLayout(Parameters const& parameters, std::vector<std::vector<ParameterId>> groups, std::int64_t shards,
+                       Alignment alignment)
+    : parameters_{&parameters},
+      group_of_(parameters.count()),
+      offset_(parameters.count()),
+      shards_{shards},
+      pads_rows_{alignment.rows} {
   groups_.reserve(groups.size());
   for (auto& members : groups) {
     auto group = Group{.members = std::move(members), .begin = total_};
     for (auto const id : group.members) {
       group_of_[id.index()] = groups_.size();
+      group.used = round_up(group.used, alignment.member);
       offset_[id.index()] = total_ + group.used;
-      group.used += parameters.elements(id);
+      group.used += padded(id);
     }
-    group.elements = round_up(group.used, shards);
+    group.elements = round_up(group.used, std::lcm(shards, alignment.group));
     total_ += group.elements;
     groups_.push_back(std::move(group));
   }
+}
+
+std::int64_t FlatLayout::padded(ParameterId id) const {
+  auto const& tensor = parameters_->tensor(id);
+  return pads_rows_ ? round_up(tensor.rows, shards_) * tensor.columns : tensor.elements();
 }
 
 std::vector<std::vector<ParameterId>> bucketed(Parameters const& parameters, DataType gradient_type,

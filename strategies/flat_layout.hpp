@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sim/base/units.hpp"
@@ -15,7 +16,7 @@ namespace twinstep::strategies {
 struct Group {
   std::vector<ParameterId> members;
   std::int64_t begin = 0;     ///< where it starts in the flat buffer
-  std::int64_t used = 0;      ///< elements of its members
+  std::int64_t used = 0;      ///< elements up to the end of its last member
   std::int64_t elements = 0;  ///< with padding: a multiple of the number of shards
 };
 
@@ -24,12 +25,24 @@ struct Group {
 /// other in its own flat shard buffer.
 class FlatLayout {
  public:
+  /// What is padded beside groups, which always divide into shards: lengths are rounded up to multiples.
+  struct Alignment {
+    std::int64_t member = 1;  ///< where a member begins
+    std::int64_t group = 1;   ///< the length of a group
+    bool rows = false;        ///< the rows of each member divide into shards: each is cut along its first dimension
+  };
+
   /// Each parameter must be in exactly one group. `parameters` must outlive the layout.
-  FlatLayout(Parameters const& parameters, std::vector<std::vector<ParameterId>> groups, std::int64_t shards);
+  FlatLayout(Parameters const& parameters, std::vector<std::vector<ParameterId>> groups, std::int64_t shards,
+             Alignment alignment);
+  FlatLayout(Parameters const& parameters, std::vector<std::vector<ParameterId>> groups, std::int64_t shards)
+      : FlatLayout{parameters, std::move(groups), shards, Alignment{}} {}
 
   [[nodiscard]] std::vector<Group> const& groups() const { return groups_; }
   [[nodiscard]] std::size_t group_of(ParameterId id) const { return group_of_[id.index()]; }
   [[nodiscard]] std::int64_t offset(ParameterId id) const { return offset_[id.index()]; }
+  /// Elements of `id` with its padding rows.
+  [[nodiscard]] std::int64_t padded(ParameterId id) const;
   [[nodiscard]] std::int64_t total() const { return total_; }
   [[nodiscard]] std::int64_t shards() const { return shards_; }
   /// Elements of one shard of `group`, and where it lies in a rank's shard buffer.
@@ -59,6 +72,7 @@ class FlatLayout {
   std::vector<std::int64_t> offset_;
   std::int64_t total_ = 0;
   std::int64_t shards_ = 1;
+  bool pads_rows_ = false;
 };
 
 /// Buckets of whole gradients in the order in which they become ready. A bucket closes when it holds at least its

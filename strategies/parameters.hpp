@@ -18,6 +18,10 @@ class Parameters {
 
   [[nodiscard]] std::size_t count() const { return elements_.size(); }
   [[nodiscard]] std::int64_t elements(ParameterId id) const { return elements_[id.index()]; }
+  [[nodiscard]] Tensor const& tensor(ParameterId id) const {
+    auto const unit = unit_of(id);
+    return model_->work(model_->units[unit]).parameters[id.index() - first_of_unit_[unit]];
+  }
   [[nodiscard]] std::size_t unit_of(ParameterId id) const { return unit_of_[id.index()]; }
   [[nodiscard]] ParameterId at(std::size_t unit, std::int32_t tensor) const {
     return ParameterId{first_of_unit_[unit] + static_cast<std::size_t>(tensor)};

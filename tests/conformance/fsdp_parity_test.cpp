@@ -1,0 +1,82 @@
+#include <memory>
+#include <string>
+
+#include "tests/conformance/training.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/plans.hpp"
+#include "validate/cpu/executor.hpp"
+
+using namespace twinstep;
+using namespace twinstep::strategies;
+using namespace twinstep::tests;
+
+namespace {
+
+TrainingJob on_cpus(std::int64_t /*ranks*/, Initialise const& initialise) {
+  auto const environment = std::make_shared<cpu::Environment>(initialise);
+  return {.step = [=](program::StepProgram const& step) { return cpu::run(step, *environment); },
+          .read = [=](RankId rank, std::string_view name,
+                      std::string_view scope) { return environment->read(rank, name, scope); }};
+}
+
+Plan plan_of(StrategyName strategy, std::int64_t ranks, std::int64_t micro_batches) {
+  return {.strategy = strategy,
+          .ranks = ranks,
+          .micro_batch = 2,
+          .global_batch = 2 * ranks * micro_batches,
+          .precision = DataType::kFp64};
+}
+
+/// Three steps of AdamW move weights as one rank with the whole batch moves them; rounding apart (see
+/// training_parity_test.cpp).
+void check_trains_alike(Plan const& plan) {
+  auto const reference = train_alone(plan.global_batch, DataType::kFp64, on_cpus);
+  CHECK(largest_difference(train(plan, on_cpus), reference) < 1e-12);
+}
+
+}  // namespace
+
+TEST_CASE("FSDP1 trains like a single rank, whatever it shards, prefetches and reduces", "[conformance][fsdp][cpu]") {
+  using Sharding = FsdpOptions::Sharding;
+  using Prefetch = FsdpOptions::Prefetch;
+  using Accumulation = FsdpOptions::Accumulation;
+  for (auto const sharding : {Sharding::kFullShard, Sharding::kShardGradOp, Sharding::kNoShard, Sharding::kHybridShard,
+                              Sharding::kHybridShardZero2})
+    for (auto const prefetch : {Prefetch::kBackwardPre, Prefetch::kBackwardPost, Prefetch::kNone})
+      for (auto const accumulation : {Accumulation::kReduce, Accumulation::kNoSync})
+        for (std::int64_t const ranks : {1, 4, 6}) {
+          auto plan = plan_of(StrategyName::kFsdp1, ranks, 3);
+          plan.fsdp = {.sharding = sharding, .backward_prefetch = prefetch, .accumulation = accumulation};
+          plan.fsdp.forward_prefetch = prefetch == Prefetch::kBackwardPost;
+          if (sharding == Sharding::kHybridShard || sharding == Sharding::kHybridShardZero2)
+            plan.shard_group = ranks / 2;
+          if (plan.shard_group == 0 && sharding == Sharding::kHybridShard) continue;
+          INFO(name_of(sharding) << ", " << name_of(prefetch) << ", " << name_of(accumulation) << ", " << ranks);
+          check_trains_alike(plan);
+        }
+}
+
+TEST_CASE("FSDP2 trains like a single rank, whatever it reshards and reduces", "[conformance][fsdp][cpu]") {
+  using Accumulation = FsdpOptions::Accumulation;
+  for (std::int64_t const ranks : {1, 3, 4, 6})
+    for (std::int64_t const group : {ranks, ranks / 2})
+      for (std::int64_t const reshard : {std::int64_t{0}, std::int64_t{1}, ranks / 2})
+        for (auto const accumulation : {Accumulation::kReduce, Accumulation::kReduceScatter, Accumulation::kNoSync}) {
+          if (group == 0 || ranks % group != 0 || (reshard > 1 && (group != ranks || ranks % reshard != 0))) continue;
+          auto plan = plan_of(StrategyName::kFsdp2, ranks, 2);
+          plan.shard_group = group;
+          plan.fsdp = {.reshard_after_forward = reshard, .accumulation = accumulation};
+          INFO(ranks << " in groups of " << group << ", reshard " << reshard << ", " << name_of(accumulation));
+          check_trains_alike(plan);
+        }
+}
+
+TEST_CASE("FSDP trains like a single rank with recomputation and states in host memory", "[conformance][fsdp][cpu]") {
+  for (auto const strategy : {StrategyName::kFsdp1, StrategyName::kFsdp2}) {
+    auto plan = plan_of(strategy, 4, 2);
+    plan.recompute = Recompute::kFull;
+    check_trains_alike(plan);
+    plan.offload.parameters = plan.offload.optimizer = OffloadOptions::Place::kCpu;
+    check_trains_alike(plan);
+  }
+}
