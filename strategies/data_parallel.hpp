@@ -78,6 +78,7 @@ class DataParallel {
   [[nodiscard]] virtual bool adds_to_gradients() const { return !context_.is_first_micro_step(); }
 
   virtual void begin_micro_step() {}
+  /// Around a unit's forward; also around one that runs again before another unit's backward, inside a segment.
   virtual void before_forward(std::size_t /*unit*/) {}
   virtual void after_forward(std::size_t /*unit*/) {}
   /// Comes before the unit's forward is run again, where it is.
