@@ -48,7 +48,7 @@ std::string recompute_title(io::Node const& strategy) {
   auto title = std::string{" + recompute"};
   for (auto const& [name, value] : parts) {
     auto const part = name.substr(std::min(name.size(), std::string_view{"recompute "}.size()));
-    if (value != "full") title += fmt::format("{}{} {}", part.empty() ? "" : " ", part, value);
+    if (value != "full") title += part.empty() || part == "what" ? " " + value : fmt::format(" {} {}", part, value);
   }
   return title;
 }
