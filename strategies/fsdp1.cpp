@@ -178,16 +178,18 @@ class Fsdp1 : public DataParallel {
   void reduce(std::size_t unit, Region whole) {
     auto const& group = layout_.groups()[unit];
     auto const type = context_.plan.reduce_type.value_or(context_.plan.precision);
+    auto const category = states_.category_of_reduced(unit, type);
     context_.role.wait(post_backward_, context_.role.last_on(context_.compute));
     if (type != context_.plan.precision) {
-      auto const cast = context_.role.whole(buffer(names_.cast, group.elements, MemoryCategory::kBuckets, type));
+      auto const cast = context_.role.whole(
+          buffer(names_.cast, group.elements, is_sharded() ? MemoryCategory::kBuckets : category, type));
       copy_kernel(context_, post_backward_, names_.cast, whole, cast);
       whole = cast;
     }
     divide(whole, divide_.before);
     auto shard = whole;
     if (is_sharded()) {
-      shard = context_.role.whole(buffer(names_.reduced, layout_.shard(group), MemoryCategory::kBuckets, type));
+      shard = context_.role.whole(buffer(names_.reduced, layout_.shard(group), category, type));
       reduce_scatter(context_, {post_backward_, shard_group_}, names_.reduce, whole, shard);
     }
     sum_replicas(shard);

@@ -226,8 +226,8 @@ class Fsdp2 : public DataParallel {
         context_.role.whole(buffer(names_.reduce_copy_in, group.elements, MemoryCategory::kBuckets, reduce_type()));
     auto const copied = copy_kernel(context_, context_.compute, names_.reduce_copy_in, context_.role.whole(gradients),
                                     input, 1 / divide_.before);
-    auto const shard =
-        context_.role.whole(buffer(names_.reduced, layout_.shard(group), MemoryCategory::kBuckets, reduce_type()));
+    auto const shard = context_.role.whole(
+        buffer(names_.reduced, layout_.shard(group), states_.category_of_reduced(unit, reduce_type()), reduce_type()));
     reduce_scatter(context_, {reduce_scatter_, state_group_}, names_.reduce, input, shard, copied, reduction());
     finish(unit, shard);
   }

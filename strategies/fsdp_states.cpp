@@ -84,6 +84,11 @@ Region FsdpStates::shard_to_gather(Group const& group, StreamId stream) {
   return low;
 }
 
+MemoryCategory FsdpStates::category_of_reduced(std::size_t unit, DataType type) const {
+  auto const is_kept = type == held_type(context_.plan) && !is_on_host() && !gradients_[unit].buffer.exists();
+  return is_kept ? MemoryCategory::kGradients : MemoryCategory::kBuckets;
+}
+
 void FsdpStates::keep_gradient(std::size_t unit, Region reduced, StreamId stream) {
   auto const held = held_type(context_.plan);
   auto const elements = layout_.shard(layout_.groups()[unit]);

@@ -42,6 +42,9 @@ class FsdpStates {
 
   /// The shard of `group` in device memory and in the type of compute, copied and cast on `stream` as far as needed.
   [[nodiscard]] program::Region shard_to_gather(Group const& group, StreamId stream);
+  /// What a reduced gradient shard of unit `unit` counts as: a gradient if it is what is kept, a bucket if it is still
+  /// cast, copied or added to that.
+  [[nodiscard]] program::MemoryCategory category_of_reduced(std::size_t unit, DataType type) const;
   /// Casts, copies and adds a reduced gradient shard of unit `unit` to what earlier micro-batches left, on `stream`.
   void keep_gradient(std::size_t unit, program::Region reduced, StreamId stream);
   /// The update, after the last reduction on `reduced`; the norm of clipping is summed over
@@ -69,7 +72,7 @@ class FsdpStates {
 };
 
 /// The factors by which gradients are divided before and after they are summed over `ranks`, which keep 16-bit sums in
-/// range: the largest power of two whose square is at most `ranks` while it divides it, and the rest. Source:
+/// range: the first power of two whose square reaches `ranks` or that does not divide them, and the rest. Source:
 /// torch/distributed/algorithms/_comm_hooks/default_hooks.py, DefaultState.
 struct DivideFactors {
   double before = 1;
