@@ -368,6 +368,41 @@ TEST_CASE("FSDP2 cuts tensors along their first dimension, so 5 rows on 4 ranks 
   CHECK(forward(kFsdp1) == std::vector<std::int64_t>{80, 144, 68, 16});
 }
 
+TEST_CASE("FSDP2 has two gather buffers and one reduction buffer alive: the next ones wait", "[fsdp]") {
+  auto const step = compiled(odd_mlp(), plan_of(kFsdp2, 4));
+  auto const& role = step.roles.front();
+  auto const ops = [&](std::string_view name) {
+    auto found = std::vector<OpId>{};
+    for (std::size_t i = 0; i < role.operations.size(); ++i)
+      if (step.text(role.operations[i].name) == name) found.emplace_back(i);
+    return found;
+  };
+  auto const waits = [&](OpId op, OpId before) {
+    auto const all = role.waits_of(role.operations[op.index()]);
+    return std::ranges::find(all, before) != all.end();
+  };
+  auto const copies_in = ops("unit.all_gather.copy_in");
+  auto const gathers = ops("unit.all_gather");
+  auto const copies_out = ops("unit.all_gather.copy_out");
+  REQUIRE(copies_in.size() == 8);
+  REQUIRE(gathers.size() == 8);
+  REQUIRE(copies_out.size() == 8);
+  // Each is copied out when it is there.
+  for (std::size_t i = 0; i < 8; ++i) CHECK(waits(copies_out[i], gathers[i]));
+  // Forward: the gather of unit i + 2 waits until unit i is copied out; backward: each, until the one before is.
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(waits(gathers[i + 2], copies_out[i]));
+    CHECK_FALSE(waits(gathers[i + 2], copies_out[i + 1]));
+  }
+  for (std::size_t i = 4; i < 7; ++i) CHECK(waits(gathers[i + 1], copies_out[i]));
+
+  auto const reductions = ops("unit.reduce_scatter");
+  auto const inputs = ops("unit.reduce_scatter.copy_in");
+  REQUIRE(reductions.size() == 4);
+  REQUIRE(inputs.size() == 4);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(waits(inputs[i + 1], reductions[i]));
+}
+
 TEST_CASE("between steps mixed precision holds 12 bytes a parameter over the ranks that shard them", "[fsdp][memory]") {
   // fp32 parameter 4, two fp32 moments 8; no master beside it, no gradient. LLaMA-2-7B's rows divide by 64.
   auto const n = static_cast<double>(parameter_count(llama_2_7b()));
