@@ -138,10 +138,18 @@ class PlanReader {
     if (!parallelism.zero_stage && out_.plan.ranks > 1) out_.assumed.emplace_back("replicas without sharding");
     if (stage > 3) throw Impossible{fmt::format("ZeRO stage {}", stage)};
     using enum Software::Framework;
-    if (stage == 0) return StrategyName::kDdp;
+    if (stage == 0) return replicas();
     if (software_.framework == kDeepSpeed) return offset(StrategyName::kDeepSpeed1, stage - 1);
     if (software_.framework == kMegatron && stage == 1) return StrategyName::kMegatron;
     return offset(StrategyName::kZero1, stage - 1);
+  }
+
+  StrategyName replicas() {
+    auto const& [ddp, cap] = std::tie(record_.parallelism.ddp, record_.parallelism.bucket_cap_mb);
+    if (ddp.empty()) return StrategyName::kDdp;
+    if (!cap && out_.plan.ranks == 1) return StrategyName::kNaive;  // one replica without a wrapper
+    if (cap) out_.plan.bucket = to_bytes(*cap * 1024 * 1024);
+    return StrategyName::kDdp;
   }
 
   static StrategyName offset(StrategyName first, std::int64_t by) {

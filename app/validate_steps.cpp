@@ -136,8 +136,8 @@ std::string what_of(std::size_t records, Rows const& rows) {
       std::ranges::count_if(rows, [](auto const& row) { return row.is_scored && row.answer.is_fitted; });
   return fmt::format(
       "{} record{}, {} row{} scored (neither flagged, nor of low confidence, nor with something assumed), {} of them "
-      "seen by the constants: rates of GEMMs, attention and memory, and the wait for the latest rank, were fitted to "
-      "them. Rows count once. MFU, HFU and the copied row are fitted to the family that they are scored on.",
+      "seen by the constants: rates of GEMMs and attention and the factors of software stacks were fitted to them. "
+      "Rows count once. MFU, HFU and the copied row are fitted to the family that they are scored on.",
       records, records == 1 ? "" : "s", scored, scored == 1 ? "" : "s", fitted);
 }
 

@@ -169,8 +169,8 @@ hardware::Fabric Reader::fabric(Node const& node) const {
 }
 
 hardware::Stack Reader::stack(Node const& node) const {
-  node.allow_only({"name", "description", "compute", "elementwise", "loss", "optimizer", "gradient_bytes", "lateness",
-                   "fitted_on"});
+  node.allow_only({"name", "description", "compute", "elementwise", "loss", "optimizer", "gradient_bytes", "held_sms",
+                   "lateness", "fitted_on"});
   auto stack = hardware::Stack{.name = text(node, "name"),
                                .description = optional_text(node, "description"),
                                .compute = sourced(node, "compute", positive_number),
@@ -178,6 +178,7 @@ hardware::Stack Reader::stack(Node const& node) const {
                                .loss = sourced(node, "loss", positive_number),
                                .optimizer = sourced(node, "optimizer", positive_number),
                                .gradient_bytes = sourced(node, "gradient_bytes", number_from_zero),
+                               .held_sms = sourced(node, "held_sms", number_from_zero),
                                .lateness = sourced(node, "lateness", number_from_zero)};
   if (auto const families = node.find("fitted_on"))
     for (auto const& family : families->elements())

@@ -258,6 +258,7 @@ void put(Writer& out, std::string_view key, hardware::Stack const& stack) {
   put(out, "loss", stack.loss);
   put(out, "optimizer", stack.optimizer);
   put(out, "gradient_bytes", stack.gradient_bytes);
+  put(out, "held_sms", stack.held_sms);
   put(out, "lateness", stack.lateness);
   out.open("fitted_on", '[');
   for (auto const& seen : stack.fitted_on) {

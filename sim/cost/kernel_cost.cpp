@@ -27,6 +27,7 @@ Bytes bytes_moved(Attention const& a) {
 KernelModel::KernelModel(hardware::Gpu const& gpu, hardware::Stack const& stack, std::int64_t nodes)
     : gemm_half_k_{gpu.efficiency.gemm_half_k.value},
       sms_{static_cast<double>(gpu.sm_count.value)},
+      held_share_{stack.held_sms.value},
       start_{gpu.kernel_start.value} {
   auto const wait = 1 + stack.lateness.value * std::log2(static_cast<double>(std::max<std::int64_t>(1, nodes)));
   auto const arithmetic = stack.compute.value * wait;
@@ -45,7 +46,7 @@ KernelModel::KernelModel(hardware::Gpu const& gpu, hardware::Stack const& stack,
 
 Duration KernelModel::compute_at(double flops, double rate, std::int64_t held_sms) const {
   TWINSTEP_CHECK(rate > 0, "a kernel's element type has a rate on this GPU");
-  auto const free_share = std::max(1.0, sms_ - static_cast<double>(held_sms)) / sms_;
+  auto const free_share = std::max(1.0, sms_ - held_share_ * static_cast<double>(held_sms)) / sms_;
   return to_duration(Seconds{flops / (rate * free_share)});
 }
 

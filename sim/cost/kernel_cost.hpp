@@ -25,7 +25,7 @@ struct KernelDemand {
 ///     others     bytes read and written · (elementwise | loss | optimizer) / (HBM · memory)
 ///
 /// All of it takes 1 + lateness · log2(nodes) times as long: each rank waits for the latest of all.
-/// Compute slows in proportion to the SMs that running communication kernels hold. Terms and their worth against
+/// Compute slows in proportion to the SMs that running communication kernels hold, held_sms of each. Terms and their worth against
 /// measured steps: Korthikanti et al. (arXiv 2205.05198) and llm-foundry's single-node table; tile and wave
 /// quantisation explain nothing there and are left out.
 class KernelModel {
@@ -50,6 +50,7 @@ class KernelModel {
   double gemm_memory_ = 1;
   double gradient_copy_ = 0;  // s an element
   double sms_ = 1;
+  double held_share_ = 1;
   Duration start_;
 };
 

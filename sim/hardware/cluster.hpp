@@ -110,6 +110,9 @@ struct Stack {
   /// Bytes that move for each element of a weight's gradient in each micro-batch: into flat buffers or buckets,
   /// divided, cast, added up.
   Sourced<double> gradient_bytes{0.0};
+  /// How much of the SMs that a collective's running channels sit on is lost to kernels launched beside them: 1 if
+  /// nothing else fits on them, 0 if only memory bandwidth is shared.
+  Sourced<double> held_sms{1.0};
   /// How much longer kernels take for each doubling of the nodes: every rank waits for the latest.
   Sourced<double> lateness{0.0};
   std::vector<FittedFamily> fitted_on;

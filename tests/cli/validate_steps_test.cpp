@@ -59,7 +59,7 @@ TEST_CASE("validate steps --json lists every record, skipped ones with their rea
   // Replayed at all: within a third of what was measured.
   CHECK(std::abs(records[0].at("error").number()) < 1.0 / 3);
   CHECK_FALSE(records[0].at("fitted").boolean());
-  CHECK_THAT(std::string{records[0].at("note").string()}, Catch::Contains("FSDP by zero-3"));
+  CHECK(records[0].at("note").string().empty());  // nothing is assumed, nothing stands for something else
   for (auto const i : {1U, 2U, 3U}) {
     CHECK_FALSE(records[i].find("predicted"));
     CHECK_FALSE(records[i].at("note").string().empty());

@@ -159,7 +159,8 @@ class Checks {
     for (auto const& [kind, bytes] : held) expected.try_emplace(kind);
     for (auto const& [kind, bytes] : expected) {
       auto const category = kind.second;
-      if (category == program::MemoryCategory::kContext || category == program::MemoryCategory::kCollectiveLibrary)
+      if (category == program::MemoryCategory::kContext || category == program::MemoryCategory::kCollectiveLibrary ||
+          category == program::MemoryCategory::kFragmentation)
         continue;
       expect(held[kind] == bytes, "track {} ends with {} bytes of {} in {} memory instead of {}", track,
              held[kind].count(), name_of(category), name_of(kind.first), bytes.count());

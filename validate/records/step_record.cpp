@@ -99,10 +99,13 @@ StepModel model_of(Node const& node) {
 
 StepParallelism parallelism_of(Node const& node) {
   auto const stage = node.find("zero_stage");
+  auto const cap = node.find("bucket_cap_mb");
   return {.data = count_at(node, "dp"),
           .zero_stage = stage ? std::optional{stage->integer_from(0)} : std::nullopt,
           .zero1_group = count_at(node, "zero1_group"),
           .fsdp_mode = text_at(node, "fsdp_mode"),
+          .ddp = text_at(node, "ddp"),
+          .bucket_cap_mb = cap ? std::optional{positive(*cap)} : std::nullopt,
           .tensor = count_at(node, "tp").value_or(1),
           .pipeline = count_at(node, "pp").value_or(1),
           .context = count_at(node, "cp").value_or(1),

@@ -50,6 +50,8 @@ struct StepParallelism {
   std::optional<std::int64_t> zero_stage;
   std::optional<std::int64_t> zero1_group;  ///< ranks that the optimizer state is sharded over
   std::string fsdp_mode;
+  std::string ddp;                      ///< "torch DDP"
+  std::optional<double> bucket_cap_mb;  ///< its cap, MiB; absent on one rank: not wrapped
   std::int64_t tensor = 1, pipeline = 1, context = 1, expert = 1;
 };
 
