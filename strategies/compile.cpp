@@ -47,8 +47,8 @@ std::size_t estimate_operations(ModelWork const& model, RecomputedUnits const& r
   auto kernels = std::size_t{0};
   for (std::size_t unit = 0; unit < model.units.size(); ++unit) {
     auto const& work = model.work(model.units[unit]);
-    kernels += work.forward.size() + recomputed.of(unit).kernels.size() + work.backward.size() +
-               2 * work.parameters.size();
+    kernels +=
+        work.forward.size() + recomputed.of(unit).kernels.size() + work.backward.size() + 2 * work.parameters.size();
   }
   return kernels * static_cast<std::size_t>(accumulation(plan));
 }

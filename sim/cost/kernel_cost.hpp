@@ -25,9 +25,9 @@ struct KernelDemand {
 ///     others     bytes read and written · (elementwise | loss | optimizer) / (HBM · memory)
 ///
 /// All of it takes 1 + lateness · log2(nodes) times as long: each rank waits for the latest of all.
-/// Compute slows in proportion to the SMs that running communication kernels hold, held_sms of each. Terms and their worth against
-/// measured steps: Korthikanti et al. (arXiv 2205.05198) and llm-foundry's single-node table; tile and wave
-/// quantisation explain nothing there and are left out.
+/// Compute slows in proportion to the SMs that running communication kernels hold, held_sms of each. Terms and their
+/// worth against measured steps: Korthikanti et al. (arXiv 2205.05198) and llm-foundry's single-node table; tile and
+/// wave quantisation explain nothing there and are left out.
 class KernelModel {
  public:
   explicit KernelModel(hardware::Gpu const& gpu, hardware::Stack const& stack = {}, std::int64_t nodes = 1);

@@ -249,12 +249,11 @@ Access ProgramReader::access(Node const& node, Role const& role) const {
 }
 
 Gemm read_gemm(Node const& node) {
-  node.allow_only({"m", "n", "k", "batch", "type", "transpose_a", "transpose_b", "accumulate", "windows",
-                   "window_elements"});
-  auto gemm =
-      Gemm{node.at("m").integer_from(1),     node.at("n").integer_from(1),     node.at("k").integer_from(1),
-           node.at("batch").integer_from(1), node.at("type").word<DataType>(), is_true(node, "transpose_a"),
-           is_true(node, "transpose_b"),     is_true(node, "accumulate")};
+  node.allow_only(
+      {"m", "n", "k", "batch", "type", "transpose_a", "transpose_b", "accumulate", "windows", "window_elements"});
+  auto gemm = Gemm{node.at("m").integer_from(1),     node.at("n").integer_from(1),     node.at("k").integer_from(1),
+                   node.at("batch").integer_from(1), node.at("type").word<DataType>(), is_true(node, "transpose_a"),
+                   is_true(node, "transpose_b"),     is_true(node, "accumulate")};
   if (auto const windows = node.find("windows")) {
     gemm.windows = windows->word<Windows>();
     gemm.window_elements = node.at("window_elements").integer_from(1);

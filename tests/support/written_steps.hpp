@@ -56,7 +56,8 @@ inline std::int64_t bytes_at_update(program::StepProgram const& step, program::M
 /// One of torchvision's residual networks.
 inline strategies::ModelSpec published_cnn(std::string const& name) {
   auto warnings = std::vector<std::string>{};
-  return strategies::read_model(io::parse({"scenario.json", R"({"family": "cnn", "name": ")" + name + R"("})"}), ".", warnings);
+  return strategies::read_model(io::parse({"scenario.json", R"({"family": "cnn", "name": ")" + name + R"("})"}), ".",
+                                warnings);
 }
 
 }  // namespace twinstep::tests

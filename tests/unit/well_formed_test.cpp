@@ -160,7 +160,7 @@ TEST_CASE("memory-bound kernels have the operands of their function", "[program]
   auto const kernel = [](Function function) { return Elementwise{function, 5, 4, DataType::kFp32, 1}; };
   CHECK(find_defects(one_op(kernel(Function::kAdd), {5, 5, 5})).empty());
   CHECK(find_defects(one_op(kernel(Function::kAdamW), {5, 5, 5, 5, 5})).empty());
-  CHECK(find_defects(one_op(kernel(Function::kAdamW), {5, 5, 5, 5})).empty());  // its own master copy
+  CHECK(find_defects(one_op(kernel(Function::kAdamW), {5, 5, 5, 5})).empty());     // its own master copy
   CHECK(find_defects(one_op(kernel(Function::kAdamW), {5, 2, 3, 5, 5})).empty());  // two gradients
   CHECK(find_defects(one_op(kernel(Function::kSgdMomentum), {5, 5, 5})).empty());
   CHECK(find_defects(one_op(kernel(Function::kSquaredNorm), {2, 3, 1})).empty());
