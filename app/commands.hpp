@@ -17,6 +17,7 @@ struct SimulateOptions {
   std::string fidelity = "folded";    ///< an engine::Fidelity
   bool as_json = false;
   std::optional<std::string> trace;  ///< file for the timeline
+  bool why = false;                  ///< say what the step waits for and what would help
 };
 int simulate(SimulateOptions const& options);
 

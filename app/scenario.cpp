@@ -57,14 +57,15 @@ void refuse_name(io::Node const& value, std::string_view key, std::string_view n
 }  // namespace
 
 std::string Scenario::title() const {
-  return one_line(fmt::format("{}, {}, {} rank{} on {} × {} ({})", model_name(model), strategy_title, plan.ranks,
-                              plan.ranks == 1 ? "" : "s", cluster.nodes, cluster.node.name, cluster.name));
+  return one_line(fmt::format("{}, {}, {} rank{} on {} × {} ({}){}", model_name(model), strategy_title, plan.ranks,
+                              plan.ranks == 1 ? "" : "s", cluster.nodes, cluster.node.name, cluster.name,
+                              network_is_free ? ", communication free" : ""));
 }
 
 std::vector<Scenario> read_scenarios(std::string const& path, std::vector<std::string> const& settings) {
   auto document = io::parse_file(path);
   for (auto const& setting : settings) document = io::with_setting(document, setting);
-  document.allow_only({"cluster", "model", "training", "strategy"});
+  document.allow_only({"cluster", "model", "training", "strategy", "network"});
 
   auto common = Scenario{};
   auto const cluster = document.at("cluster");
@@ -83,6 +84,11 @@ std::vector<Scenario> read_scenarios(std::string const& path, std::vector<std::s
     refuse_name(each, "name", "zero-3");
     written.push_back(with_users_file(document, each, directory, common.warnings));
   }
+  if (auto const network = document.find("network")) {
+    network->allow_only({"free"});
+    common.network_is_free = network->at("free").boolean();
+  }
+  common.is_one_of_several = is_list;
   auto scenarios = std::vector<Scenario>(written.size(), common);
   for (std::size_t i = 0; i < written.size(); ++i) {
     auto const& [training, each] = written[i];

@@ -16,7 +16,9 @@ struct Scenario {
   strategies::ModelSpec model;
   strategies::Plan plan;
   std::vector<std::string> warnings;
-  std::string strategy_title;  ///< "zero-3 + recompute": the row of a table; no two scenarios of a file share it
+  bool network_is_free = false;    ///< communication takes no time: the experiment that tells what it costs
+  bool is_one_of_several = false;  ///< "strategy" is a list
+  std::string strategy_title;      ///< "zero-3 + recompute": the row of a table; no two scenarios of a file share it
 
   /// "llama-2-7b, zero-3 + recompute, 32 ranks on 4 × dgx-h100 (dgx-h100-ndr)"
   [[nodiscard]] std::string title() const;

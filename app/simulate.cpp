@@ -10,9 +10,11 @@
 #include "app/scenario.hpp"
 #include "app/version.hpp"
 #include "app/way_out.hpp"
+#include "app/why.hpp"
 #include "hw_profiles/writer.hpp"
 #include "reports/render/scenarios_table.hpp"
 #include "reports/render/summary_text.hpp"
+#include "reports/render/why_text.hpp"
 #include "reports/summary_json.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/engine/virtual_executor.hpp"
@@ -30,6 +32,7 @@ using Clock = std::chrono::steady_clock;
 struct Answer {
   reports::NamedSummary summary;
   Seconds wall;
+  std::optional<reports::Why> why;
 };
 
 /// 64-bit FNV-1a in hexadecimal.
@@ -92,10 +95,12 @@ reports::NamedSummary ask(Scenario const& scenario, engine::Fidelity fidelity,
     return {scenario.strategy_title, reports::Infeasible{scenario.title(), obstacle->reason, obstacle->way_out}};
   auto const& step = std::get<program::StepProgram>(compiled);
   program::check(step);
-  auto timeline = engine::run(step, engine::Machine{scenario.cluster}, {.fidelity = fidelity});
+  auto timeline = engine::run(step, engine::Machine{scenario.cluster},
+                              {.fidelity = fidelity, .communication_is_free = scenario.network_is_free});
   timeline.manifest.version = kVersion;
   timeline.manifest.scenario = scenario.title();
   auto summary = reports::summarize(timeline);
+  summary.network_is_free = scenario.network_is_free;
   if (auto const& error = scenario.cluster.step_error)
     summary.interval = {to_duration(to_seconds(summary.step_time) * error->low.value),
                         to_duration(to_seconds(summary.step_time) * error->high.value)};
@@ -119,7 +124,9 @@ Answer ask_placed(std::string const& path, Scenario const& scenario, engine::Fid
 }
 
 std::string json_of(Answer const& answer) {
-  return std::visit([&](auto const& each) { return reports::summary_json(each, answer.wall); }, answer.summary.answer);
+  if (auto const* infeasible = std::get_if<reports::Infeasible>(&answer.summary.answer))
+    return reports::summary_json(*infeasible, answer.wall);
+  return reports::summary_json(std::get<reports::Summary>(answer.summary.answer), answer.wall, answer.why);
 }
 
 std::string all_json(std::vector<Answer> const& answers) {
@@ -139,6 +146,15 @@ std::string all_text(std::vector<Answer> const& answers) {
   return reports::scenarios_table(rows, style);
 }
 
+std::string all_whys(std::vector<Answer> const& answers) {
+  auto text = std::string{};
+  for (auto const& answer : answers)
+    if (answer.why)
+      text += "\n" + reports::why_text(std::get<reports::Summary>(answer.summary.answer), *answer.why,
+                                       standard_output_style());
+  return text;
+}
+
 }  // namespace
 
 int simulate(SimulateOptions const& options) {
@@ -156,7 +172,9 @@ int simulate(SimulateOptions const& options) {
   auto answers = std::vector<Answer>{};
   for (std::size_t i = 0; i < scenarios.size(); ++i)
     answers.push_back(ask_placed(options.scenario, scenarios[i], fidelity, traces[i]));
-  print(options.as_json ? all_json(answers) : all_text(answers));
+  if (options.why)
+    for (std::size_t i = 0; i < scenarios.size(); ++i) answers[i].why = explain(options.scenario, options.settings, i);
+  print(options.as_json ? all_json(answers) : all_text(answers) + all_whys(answers));
   return kDone;
 }
 

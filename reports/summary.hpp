@@ -53,9 +53,10 @@ struct Summary {
   /// What the caching allocator did: segments of the track that reserves most, the most retries of any track. Absent
   /// where none was replayed; then the peaks are the same.
   std::optional<timeline::AllocatorUse> allocator;
-  Bytes capacity;       ///< of device memory; 0 if unknown
-  std::string way_out;  ///< for a step that does not fit: what would, from whoever tried; may be empty
-  Bytes host_peak;      ///< most that one track holds in host memory
+  Bytes capacity;                ///< of device memory; 0 if unknown
+  bool network_is_free = false;  ///< communication was left out: what remains is the rest of the step
+  std::string way_out;           ///< for a step that does not fit: what would, from whoever tried; may be empty
+  Bytes host_peak;               ///< most that one track holds in host memory
   Bytes nvme_peak;
 
   /// Time in which a communication of a rank waits or transfers and no kernel runs there; of the worst track.

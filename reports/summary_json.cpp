@@ -136,9 +136,33 @@ void write_interval(JsonWriter& json, Summary const& summary) {
   json.end_object();
 }
 
+void write_why(JsonWriter& json, Why const& why) {
+  json.key("why");
+  json.begin_object();
+  json.member("communication_free_s", why.without_communication);
+  json.member("communication_costs_s", why.communication());
+  json.key("changes");
+  json.begin_array();
+  for (auto const& change : why.changes) {
+    json.begin_object();
+    json.member("name", change.name);
+    json.key("set");
+    json.begin_array();
+    for (auto const& setting : change.settings) json.value(setting);
+    json.end_array();
+    json.member("hardware", change.is_hardware);
+    json.member("step_time_s", change.step_time);
+    json.member("saves_s", why.step_time - change.step_time);
+    json.member("fits", change.fits);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+}
+
 }  // namespace
 
-std::string summary_json(Summary const& summary, Seconds wall) {
+std::string summary_json(Summary const& summary, Seconds wall, std::optional<Why> const& why) {
   auto json = JsonWriter{};
   json.begin_object();
   json.member("scenario", summary.scenario);
@@ -162,6 +186,8 @@ std::string summary_json(Summary const& summary, Seconds wall) {
   write_interval(json, summary);
   json.member("calibration", summary.calibration);
   json.member("events", summary.events);
+  if (summary.network_is_free) json.member("network_free", true);
+  if (why) write_why(json, *why);
   json.member("wall_s", wall.count());
   json.end_object();
   return std::move(json).finish();

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "reports/summary.hpp"
+#include "reports/why.hpp"
 
 namespace twinstep::reports {
 
@@ -18,7 +19,10 @@ namespace twinstep::reports {
 ///
 /// "interval" {low_s, high_s} is null but for a calibrated cluster: there is no basis for one. "does_not_fit" is null
 /// for a step that fits.
-[[nodiscard]] std::string summary_json(Summary const& summary, Seconds wall);
+///
+/// Only where communication was left out there is "network_free": true; only where it was asked, "why"
+/// {communication_free_s, communication_costs_s, changes [{name, set, hardware, step_time_s, saves_s, fits}]}.
+[[nodiscard]] std::string summary_json(Summary const& summary, Seconds wall, std::optional<Why> const& why = {});
 
 /// The same document for a plan that cannot be laid out: the same keys, every number null, "fits" and "feasible"
 /// false, and a reason.

@@ -37,6 +37,7 @@ void add_simulate(CLI::App& program, int& exit_code) {
       ->allow_extra_args(false);
   command->add_option("--fidelity", options->fidelity, kFidelityHelp)
       ->check(CLI::IsMember({"exact", "folded", "closed"}));
+  command->add_flag("--why", options->why, "Say what the step waits for, and which single\nchanges would help most");
   command->add_flag("--json", options->as_json, "Print one JSON document");
   command
       ->add_option("--trace", options->trace, "Write the timeline: a Chrome trace for\nui.perfetto.dev and `compare`")

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/units.hpp"
+
+namespace twinstep::reports {
+
+/// One change to a scenario, simulated by itself.
+struct Change {
+  std::string name;                   ///< in words: "fsdp2 in place of zero-1"
+  std::vector<std::string> settings;  ///< the --set arguments that make it
+  bool is_hardware = false;
+  Duration step_time;
+  bool fits = true;
+};
+
+/// Why a step takes as long as it does.
+struct Why {
+  std::string title;  ///< of the scenario
+  Duration step_time;
+  /// The same step with communication free: what people measure by hand with no_sync, or with collectives replaced by
+  /// nothing. The difference is the exposed communication, slowed kernels included.
+  Duration without_communication;
+  std::vector<Change> changes;  ///< those that help and fit, the best first
+
+  [[nodiscard]] Duration communication() const { return step_time - without_communication; }
+};
+
+}  // namespace twinstep::reports
