@@ -17,12 +17,30 @@ using strategies::Plan;
 using strategies::Recompute;
 using strategies::StrategyName;
 
+/// The plan's strategy, and those of its family that shard more, in order.
+std::vector<StrategyName> family_of(StrategyName name) {
+  using enum StrategyName;
+  switch (name) {
+    case kNaive:
+    case kDdp: return {name, kZero1, kZero2, kZero3};
+    case kZero1: return {kZero1, kZero2, kZero3};
+    case kZero2: return {kZero2, kZero3};
+    case kDeepSpeed1: return {kDeepSpeed1, kDeepSpeed2, kDeepSpeed3};
+    case kDeepSpeed2: return {kDeepSpeed2, kDeepSpeed3};
+    case kMegatron: return {kMegatron, kZero3};
+    case kZero3:
+    case kFsdp1:
+    case kFsdp2:
+    case kDeepSpeed3: return {name};
+  }
+  return {name};
+}
+
 /// Plans that need less memory than `plan`, the smaller changes first.
 std::vector<Plan> thriftier(Plan const& plan) {
   auto plans = std::vector<Plan>{};
   for (auto const recompute : {plan.recompute, Recompute::kFull}) {
-    for (auto name = plan.strategy; name <= StrategyName::kZero3;
-         name = static_cast<StrategyName>(static_cast<int>(name) + 1)) {
+    for (auto const name : family_of(plan.strategy)) {
       auto candidate = plan;
       candidate.strategy = name;
       candidate.recompute = recompute;
@@ -30,8 +48,7 @@ std::vector<Plan> thriftier(Plan const& plan) {
         candidate.bucket = candidate.first_bucket = {};
         candidate.parameter_type = default_parameter_type(name, plan.precision);
       }
-      auto const saves = name == plan.strategy ? recompute != plan.recompute : name > StrategyName::kDdp;
-      if (saves && std::ranges::find(plans, candidate) == plans.end()) plans.push_back(candidate);
+      if (candidate != plan && std::ranges::find(plans, candidate) == plans.end()) plans.push_back(candidate);
     }
   }
   return plans;
