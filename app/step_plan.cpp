@@ -74,7 +74,10 @@ class PlanReader {
       out_.plan.precision = DataType::kFp32;
     else
       throw Impossible{"not stated: the precision"};
-    if (is_8_bit) throw Impossible{"8-bit precision: which part of the work runs in it is not stated"};
+    if (is_8_bit) {  // the linear layers of blocks; attention and head stay in 16 bits
+      out_.plan.linear_type = DataType::kFp8;
+      if (has(words, "rowwise")) out_.plan.scaling = strategies::Scaling::kRowWise;
+    }
     if (has(words, "fp32 reduce")) out_.plan.reduce_type = DataType::kFp32;
   }
 

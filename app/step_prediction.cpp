@@ -39,7 +39,8 @@ Seconds micro_step_time(StepReplay const& replay, engine::Machine const& machine
   return time(2) - time(1);
 }
 
-/// Whether the factors of the stack, and with them the efficiencies of the GPU, were fitted to rows like this one.
+/// Whether the factors of the stack, and with them the efficiencies of the GPU, were fitted to rows like this one; none
+/// was to products in 8 bits.
 bool has_seen(hardware::Stack const& stack, StepRecord const& record, std::int64_t nodes) {
   return std::ranges::any_of(stack.fitted_on, [&](hardware::FittedFamily const& seen) {
     return seen.family == record.family && nodes <= seen.most_nodes;
@@ -61,7 +62,7 @@ StepAnswer simulated(StepRecord const& record, StepReplay const& replay) {
                            .gpu = replay.cluster.node.gpu.name,
                            .nodes = nodes,
                            .is_recomputed = replay.plan.recompute != strategies::Recompute::kNone,
-                           .is_fitted = has_seen(replay.cluster.stack, record, nodes),
+                           .is_fitted = !replay.plan.linear_type && has_seen(replay.cluster.stack, record, nodes),
                            .is_assumed = !replay.assumed.empty(),
                            .notes = replay.near_to};
   if (measures(record, StepQuantity::kMicroStepTime)) answer.micro_step_time = micro_step_time(replay, machine);

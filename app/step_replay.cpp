@@ -22,6 +22,8 @@ hardware::Cluster machine_of(StepRecord const& record, std::optional<hardware::C
     throw Impossible{fmt::format("{} ranks on a cluster of {} GPUs", plan.ranks, cluster.gpus())};
   if (!cluster.node.gpu.peak(plan.precision))
     throw Impossible{fmt::format("{} has no rate for {}", cluster.node.gpu.name, name_of(plan.precision))};
+  if (plan.linear_type && !cluster.node.gpu.peak(*plan.linear_type))
+    throw Impossible{fmt::format("{} has no rate for {}", cluster.node.gpu.name, name_of(*plan.linear_type))};
   if (cluster.stack.name.empty() && !record.is_our_program)
     cluster.stack = hw_profiles::read_stack(io::string_node(std::string{software_of(record).stack}, "stack"));
   return cluster;

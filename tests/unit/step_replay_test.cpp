@@ -84,6 +84,13 @@ TEST_CASE("a record's words become a plan on its machine", "[steps]") {
         "pytorch-compiled");
 }
 
+TEST_CASE("8-bit precision is that of linear layers", "[steps]") {
+  auto const plan = replay(foundry("bf16 AMP", "float8 rowwise AMP")).plan;
+  CHECK(plan.precision == DataType::kBf16);
+  CHECK(plan.linear_type == DataType::kFp8);
+  CHECK(plan.scaling == strategies::Scaling::kRowWise);
+}
+
 TEST_CASE("words of recomputation become a policy and its scope", "[steps]") {
   auto const plan = [](std::string const& words) {
     return replay(foundry("full (per block, non-reentrant)", words)).plan;
@@ -110,7 +117,8 @@ TEST_CASE("what a record leaves out is assumed and said", "[steps]") {
 TEST_CASE("what cannot be replayed says why", "[steps]") {
   CHECK(reason(foundry(R"("tp": 1)", R"("tp": 8)")) == "tensor parallelism: 8");
   CHECK(reason(foundry(R"("pp": 1)", R"("pp": 4)")) == "pipeline parallelism: 4");
-  CHECK_THAT(reason(foundry("bf16 AMP", "TransformerEngine fp8 AMP")), Catch::Contains("8-bit precision"));
+  auto const on_a100 = changed(foundry("bf16 AMP", "TransformerEngine fp8 AMP"), "h100-80g", "a100-80g");
+  CHECK(reason(on_a100) == "a100-sxm4-80 has no rate for fp8");
   CHECK_THAT(reason(foundry(R"("offload": "none")", R"("offload": "optimizer=cpu")")), Catch::Contains("offload"));
   CHECK_THAT(reason(foundry(R"("full (per)", R"("selective (per)")), Catch::Contains("recomputation: selective"));
   CHECK(reason(foundry(R"("micro_batch": 8)", R"("micro_batch": null)")) == "not stated: the micro-batch");
