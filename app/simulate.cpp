@@ -5,11 +5,10 @@
 
 #include <fmt/core.h>
 
+#include "app/ask.hpp"
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "app/scenario.hpp"
-#include "app/version.hpp"
-#include "app/way_out.hpp"
 #include "app/why.hpp"
 #include "hw_profiles/writer.hpp"
 #include "reports/render/scenarios_table.hpp"
@@ -17,11 +16,8 @@
 #include "reports/render/why_text.hpp"
 #include "reports/summary_json.hpp"
 #include "sim/base/input_error.hpp"
-#include "sim/engine/virtual_executor.hpp"
 #include "sim/io/program_json.hpp"
 #include "sim/io/timeline_json.hpp"
-#include "sim/program/checks.hpp"
-#include "strategies/compile.hpp"
 
 namespace twinstep::app {
 namespace {
@@ -90,23 +86,12 @@ void write_trace(std::string const& path, timeline::Timeline timeline, program::
 
 reports::NamedSummary ask(Scenario const& scenario, engine::Fidelity fidelity,
                           std::optional<std::string> const& trace) {
-  auto compiled = strategies::compile(scenario.model, scenario.plan);
-  if (auto const* obstacle = std::get_if<strategies::Infeasible>(&compiled))
-    return {scenario.strategy_title, reports::Infeasible{scenario.title(), obstacle->reason, obstacle->way_out}};
-  auto const& step = std::get<program::StepProgram>(compiled);
-  program::check(step);
-  auto timeline = engine::run(step, engine::Machine{scenario.cluster},
-                              {.fidelity = fidelity, .communication_is_free = scenario.network_is_free});
-  timeline.manifest.version = kVersion;
-  timeline.manifest.scenario = scenario.title();
-  auto summary = reports::summarize(timeline);
-  summary.network_is_free = scenario.network_is_free;
-  if (auto const& error = scenario.cluster.step_error)
-    summary.interval = {to_duration(to_seconds(summary.step_time) * error->low.value),
-                        to_duration(to_seconds(summary.step_time) * error->high.value)};
-  if (!summary.fits) summary.way_out = find_way_out(scenario);
-  if (trace) write_trace(*trace, std::move(timeline), step, scenario);
-  return {scenario.strategy_title, std::move(summary)};
+  auto outcome = run_step(scenario, {.fidelity = fidelity});
+  if (auto const* obstacle = std::get_if<reports::Infeasible>(&outcome)) return {scenario.strategy_title, *obstacle};
+  auto& run = std::get<Run>(outcome);
+  add_way_out(run, scenario);
+  if (trace) write_trace(*trace, std::move(run.timeline), run.step, scenario);
+  return {scenario.strategy_title, std::move(run.summary)};
 }
 
 Answer ask_timed(Scenario const& scenario, engine::Fidelity fidelity, std::optional<std::string> const& trace) {

@@ -5,10 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "app/ask.hpp"
 #include "reports/summary.hpp"
 #include "sim/base/input_error.hpp"
-#include "sim/engine/virtual_executor.hpp"
-#include "strategies/compile.hpp"
 
 namespace twinstep::app {
 namespace {
@@ -91,11 +90,10 @@ class Candidates {
   std::vector<Change> changes_;
 };
 
-std::optional<reports::Summary> simulated(Scenario const& scenario, engine::RunOptions const& options) {
-  auto const compiled = strategies::compile(scenario.model, scenario.plan);
-  auto const* step = std::get_if<program::StepProgram>(&compiled);
-  if (step == nullptr) return std::nullopt;
-  return reports::summarize(engine::run(*step, engine::Machine{scenario.cluster}, options));
+std::optional<reports::Summary> simulated(Scenario const& scenario, engine::RunOptions const& options = {}) {
+  auto outcome = run_step(scenario, options);
+  if (auto* run = std::get_if<Run>(&outcome)) return std::move(run->summary);
+  return std::nullopt;
 }
 
 /// Whether the change could be made and helps; fills in what it comes to.
@@ -103,7 +101,7 @@ bool helps(Change& change, std::string const& path, std::vector<std::string> set
            Duration step_time) try {
   settings.insert(settings.end(), change.settings.begin(), change.settings.end());
   auto const scenarios = read_scenarios(path, settings);
-  auto const summary = simulated(scenarios.at(place), {});
+  auto const summary = simulated(scenarios.at(place));
   if (!summary) return false;
   change.step_time = summary->step_time;
   change.fits = summary->fits;
@@ -118,8 +116,10 @@ std::optional<reports::Why> explain(std::string const& path, std::vector<std::st
                                     std::size_t place) {
   auto const scenarios = read_scenarios(path, settings);
   auto const& scenario = scenarios.at(place);
-  auto const step = simulated(scenario, {.communication_is_free = scenario.network_is_free});
-  auto const free = simulated(scenario, {.communication_is_free = true, .replays_allocator = false});
+  auto without_communication = scenario;
+  without_communication.network_is_free = true;
+  auto const step = simulated(scenario);
+  auto const free = simulated(without_communication, {.replays_allocator = false});
   if (!step || !free) return std::nullopt;
   auto why = reports::Why{
       .title = scenario.strategy_title, .step_time = step->step_time, .without_communication = free->step_time};

@@ -1,0 +1,32 @@
+#include "app/ask.hpp"
+
+#include "app/version.hpp"
+#include "app/way_out.hpp"
+#include "sim/program/checks.hpp"
+#include "strategies/compile.hpp"
+
+namespace twinstep::app {
+
+Outcome run_step(Scenario const& scenario, engine::RunOptions options) {
+  auto compiled = strategies::compile(scenario.model, scenario.plan);
+  if (auto const* obstacle = std::get_if<strategies::Infeasible>(&compiled))
+    return reports::Infeasible{scenario.title(), obstacle->reason, obstacle->way_out};
+  auto run = Run{.step = std::move(std::get<program::StepProgram>(compiled)), .timeline = {}, .summary = {}};
+  program::check(run.step);
+  options.communication_is_free = scenario.network_is_free;
+  run.timeline = engine::run(run.step, engine::Machine{scenario.cluster}, options);
+  run.timeline.manifest.version = kVersion;
+  run.timeline.manifest.scenario = scenario.title();
+  run.summary = reports::summarize(run.timeline);
+  run.summary.network_is_free = scenario.network_is_free;
+  if (auto const& error = scenario.cluster.step_error)
+    run.summary.interval = {to_duration(to_seconds(run.summary.step_time) * error->low.value),
+                            to_duration(to_seconds(run.summary.step_time) * error->high.value)};
+  return run;
+}
+
+void add_way_out(Run& run, Scenario const& scenario) {
+  if (!run.summary.fits) run.summary.way_out = find_way_out(scenario);
+}
+
+}  // namespace twinstep::app

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <variant>
+
+#include "app/scenario.hpp"
+#include "reports/summary.hpp"
+#include "sim/engine/virtual_executor.hpp"
+#include "sim/program/step_program.hpp"
+#include "sim/timeline/timeline.hpp"
+
+namespace twinstep::app {
+
+/// A scenario's step after it ran on the virtual clock.
+struct Run {
+  program::StepProgram step;
+  timeline::Timeline timeline;
+  reports::Summary summary;
+};
+
+/// The run, or why the plan cannot be laid out at all.
+using Outcome = std::variant<Run, reports::Infeasible>;
+
+/// Compiles the scenario's step, checks and simulates it, and sums up what it comes to. The scenario's
+/// `network_is_free` is obeyed, whatever `options` say. Throws BeyondRange for what no clock can count. Cost: about a
+/// microsecond an operation.
+[[nodiscard]] Outcome run_step(Scenario const& scenario, engine::RunOptions options = {});
+
+/// Says in the summary of a run that does not fit what would. Cost: that of `find_way_out`.
+void add_way_out(Run& run, Scenario const& scenario);
+
+}  // namespace twinstep::app
