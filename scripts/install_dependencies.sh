@@ -6,8 +6,11 @@ packages=(
   g++ cmake ninja-build git ca-certificates python3 iproute2
   libfmt-dev nlohmann-json3-dev libvalijson-dev libcli11-dev libboost-graph-dev
   libpugixml-dev libyaml-cpp-dev libtoml11-dev libssl-dev zlib1g-dev libceres-dev libopenblas-dev libgloo-dev
-  catch2 libbenchmark-dev time
+  libtbb-dev libsqlite3-dev libopenmpi-dev openmpi-bin
+  catch2 libbenchmark-dev time chromium
 )
+# Node.js of another source brings npm with it, and Debian's npm would not go beside it.
+command -v npm >/dev/null || packages+=(npm)
 
 missing=()
 for package in "${packages[@]}"; do
