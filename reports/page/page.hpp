@@ -46,6 +46,15 @@ struct Axis {
   bool operator==(Axis const&) const = default;
 };
 
+/// A place on an axis that is worth pointing at: a line ("the knee", "capacity"), or with an `end` a region ("ring,
+/// LL").
+struct Mark {
+  double at = 0;
+  std::optional<double> end;
+  std::string text;
+  bool operator==(Mark const&) const = default;
+};
+
 /// One picture, with a sentence that says what to see in it.
 struct Chart {
   std::string id;  ///< of the element, unique on the page: "scaling-strong"
@@ -55,6 +64,8 @@ struct Chart {
   Axis y;
   bool is_stacked = false;
   std::vector<Series> series;
+  std::vector<Mark> x_marks;
+  std::vector<Mark> y_marks;
   bool operator==(Chart const&) const = default;
 };
 
@@ -76,6 +87,8 @@ struct Section {
 /// What one file shows, top to bottom.
 struct Page {
   std::string title;
+  std::string text;                                            ///< the answer in a sentence or two; may be empty
+  std::vector<std::pair<std::string, std::string>> headlines;  ///< what people came for: name, value with its unit
   std::vector<std::pair<std::string, std::string>> facts;  ///< scenario, calibration, versions, hashes: name and value
   std::vector<std::string> commands;                       ///< that make the page again
   std::vector<std::string> warnings;
