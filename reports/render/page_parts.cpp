@@ -1,0 +1,57 @@
+#include "reports/render/page_parts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "reports/quantity_text.hpp"
+#include "reports/table.hpp"
+#include "sim/base/input_error.hpp"
+
+namespace twinstep::reports {
+namespace {
+
+bool is_number(std::string_view text) {
+  for (std::string_view const sign : {"-", "−", "+", "±", "~", "<", ">"})
+    if (text.starts_with(sign)) text.remove_prefix(sign.size());
+  return !text.empty() && text.front() >= '0' && text.front() <= '9';
+}
+
+ColumnKind kind_of(PageTable const& table, std::size_t column) {
+  constexpr std::size_t kSentence = 48;  // columns of text from which a cell is broken into lines
+  auto has_number = false;
+  auto is_all_numbers = column > 0;
+  for (auto const& row : table.rows) {
+    if (column >= row.size()) continue;
+    auto const& cell = row[column];
+    if (display_width(cell) >= kSentence) return ColumnKind::kProse;
+    has_number = has_number || is_number(cell);
+    is_all_numbers = is_all_numbers && (is_number(cell) || cell == kNoValue || cell.empty());
+  }
+  return has_number && is_all_numbers ? ColumnKind::kNumber : ColumnKind::kText;
+}
+
+}  // namespace
+
+std::vector<ColumnKind> column_kinds(PageTable const& table) {
+  auto kinds = std::vector<ColumnKind>{};
+  for (std::size_t i = 0; i < table.headers.size(); ++i) kinds.push_back(kind_of(table, i));
+  return kinds;
+}
+
+std::string number_text(double number) {
+  constexpr double kGrouped = 999.95;
+  constexpr double kMost = 1e15;
+  auto const size = std::abs(number);
+  return size >= kGrouped && size < kMost ? count_text(number) : fmt::format("{:.4g}", number);
+}
+
+std::string value_text(double value, Axis const& axis) {
+  if (axis.categories.empty()) return number_text(value) + (axis.unit.empty() ? "" : " " + one_line(axis.unit));
+  auto const index = static_cast<std::size_t>(std::max(0.0, value));
+  return index < axis.categories.size() ? one_line(axis.categories[index]) : std::string{};
+}
+
+}  // namespace twinstep::reports

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/page/page.hpp"
+
+/// What the renderers of pages share.
+namespace twinstep::reports {
+
+inline constexpr std::string_view kOriginTitle = "Where these numbers come from";
+inline constexpr std::string_view kCommandsTitle = "Make this page again";
+
+enum class ColumnKind : std::uint8_t {
+  kText,
+  kNumber,  ///< each cell begins with a digit or a sign, or stands for no value: to be aligned at the right
+  kProse    ///< some cell is a sentence: to be broken into lines
+};
+
+/// What each column of the table holds; the first one is never of numbers, it names the row.
+[[nodiscard]] std::vector<ColumnKind> column_kinds(PageTable const& table);
+
+/// Four digits, "12,345" and "0.0123" too.
+[[nodiscard]] std::string number_text(double number);
+
+/// A value of the axis in four digits with its unit, or the name of the category.
+[[nodiscard]] std::string value_text(double value, Axis const& axis);
+
+}  // namespace twinstep::reports

@@ -1,0 +1,26 @@
+# Writes the page's source and the charts' library as string views: cmake -D ROOT=reports/web -D ECHARTS=FOLDER|"" -D OUT=FILE.cpp -P.
+set(text "#include \"reports/web/web_files.hpp\"\n\nnamespace twinstep::reports::web {\n")
+
+# The files one after another as the text NAME.
+function(add_text name)
+  string(APPEND text "\nstd::string_view const ${name}{\n    \"\"")
+  foreach(path IN LISTS ARGN)
+    file(READ "${path}" content)
+    string(APPEND text "\nR\"embedded(${content})embedded\"")
+  endforeach()
+  set(text "${text}};\n" PARENT_SCOPE)
+endfunction()
+
+set(scripts numbers theme shapes option tooltip numbers_table page)
+list(TRANSFORM scripts REPLACE "(.+)" "${ROOT}/\\1.js")
+add_text(kTemplate ${ROOT}/page.html)
+add_text(kStyle ${ROOT}/page.css)
+add_text(kScript ${scripts})
+if(ECHARTS)
+  add_text(kEcharts ${ECHARTS}/dist/echarts.min.js)
+  add_text(kNotices ${ECHARTS}/NOTICE ${ECHARTS}/LICENSE ${ECHARTS}/licenses/LICENSE-d3)
+else()
+  add_text(kEcharts)
+  add_text(kNotices)
+endif()
+file(WRITE ${OUT} "${text}\n}  // namespace twinstep::reports::web\n")

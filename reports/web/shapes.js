@@ -1,0 +1,92 @@
+// What ECharts has no series for: intervals, places on axes, and timelines.
+
+/// The point of the plane for (x, y); where bars lie, x runs down.
+function pair(x, y, isFlipped) {
+  return isFlipped ? [y, x] : [x, y];
+}
+
+/// The area between the lower and the upper ends of a line's intervals.
+function intervalBand(series, id, colour) {
+  const points = series.points.filter(hasInterval);
+  const corners = [...points.map(p => [p.x, p.y_low]), ...points.map(p => [p.x, p.y_high]).reverse()];
+  return {
+    type: "custom", id, name: series.name, silent: true, clip: true, z: 1, tooltip: {show: false},
+    data: points.map(p => [p.x, p.y_low, p.y_high]), encode: {x: 0, y: [1, 2]},
+    renderItem: (params, api) => params.dataIndex === 0 && {
+      type: "polygon", shape: {points: corners.map(corner => api.coord(corner))}, style: {fill: colour, opacity: 0.16},
+    },
+  };
+}
+
+/// A whisker at each point that has an interval.
+function intervalWhiskers(series, id, colour, isFlipped) {
+  const points = series.points.filter(hasInterval);
+  const cap = 4;
+  return {
+    type: "custom", id, name: series.name, silent: true, clip: true, z: 4, tooltip: {show: false},
+    data: points.map(p => [p.x, p.y_low, p.y_high]),
+    encode: isFlipped ? {x: [1, 2], y: 0} : {x: 0, y: [1, 2]},
+    renderItem: (params, api) => {
+      const end = y => api.coord(pair(api.value(0), y, isFlipped));
+      const [low, high] = [end(api.value(1)), end(api.value(2))];
+      const across = ([x, y]) => isFlipped ? [[x, y - cap], [x, y + cap]] : [[x - cap, y], [x + cap, y]];
+      return {type: "group", children: [[low, high], across(low), across(high)].map(([[x1, y1], [x2, y2]]) => (
+        {type: "line", shape: {x1, y1, x2, y2}, style: {stroke: colour, lineWidth: 1.5}}))};
+    },
+  };
+}
+
+/// Lines and regions across the chart at places of one axis. They widen the axis so that they are seen.
+function axisMarks(marks, isOnX, id, colours) {
+  return {
+    type: "custom", id, silent: true, clip: true, z: 0, tooltip: {show: false},
+    data: marks.map(mark => [mark.at, mark.end ?? mark.at]), encode: isOnX ? {x: [0, 1]} : {y: [0, 1]},
+    renderItem: (params, api) => markShape(marks[params.dataIndex], params, api, isOnX, colours),
+  };
+}
+
+function markShape(mark, params, api, isOnX, colours) {
+  const frame = params.coordSys;
+  const isRegion = mark.end !== null;
+  const place = value => api.coord(isOnX ? [value, 0] : [0, value])[isOnX ? 0 : 1];
+  const [from, to] = [place(mark.at), place(mark.end ?? mark.at)].sort((a, b) => a - b);
+  const shape = isOnX ? {x: from, y: frame.y, width: to - from, height: frame.height}
+                      : {x: frame.x, y: from, width: frame.width, height: to - from};
+  const isEven = params.dataIndex % 2 === 0;
+  const area = {type: "rect", shape, style: {fill: colours.muted, opacity: isEven ? 0.1 : 0.04}};
+  const line = {
+    type: "line", style: {stroke: colours.muted, lineWidth: 1.2, lineDash: [5, 4]},
+    shape: {x1: shape.x, y1: shape.y, x2: shape.x + shape.width, y2: shape.y + shape.height},
+  };
+  const text = {type: "text", style: {
+    text: mark.text, fill: colours.muted, fontSize: 11, width: isRegion && isOnX ? shape.width - 6 : frame.width / 2,
+    overflow: "truncate",
+    ...(isOnX ? {x: from + 4, y: frame.y + 3} : {x: frame.x + frame.width - 4, y: from - 3, align: "right", verticalAlign: "bottom"}),
+  }};
+  return {type: "group", children: [isRegion ? area : line, text]};
+}
+
+/// Bars from x to x_end in the rows of a timeline.
+function spanSeries(series, id, colour, colours) {
+  return {
+    type: "custom", id, name: series.name, clip: true, progressive: 4000,
+    data: series.points.map((point, i) => [point.x, point.y, series.x_ends[i]]), encode: {x: [0, 2], y: 1},
+    renderItem: (params, api) => spanShape(series.points[params.dataIndex].note, params, api, colour, colours),
+  };
+}
+
+function spanShape(note, params, api, colour, colours) {
+  const [left, middle] = api.coord([api.value(0), api.value(1)]);
+  const right = api.coord([api.value(2), api.value(1)])[0];
+  const height = api.size([0, 1])[1] * 0.68;
+  const {x, y, width, height: frameHeight} = params.coordSys;
+  const shape = echarts.graphic.clipRectByRect(
+    {x: left, y: middle - height / 2, width: Math.max(right - left, 0.6), height}, {x, y, width, height: frameHeight});
+  if (!shape) return null;
+  const roomForText = 48;
+  const label = shape.width < roomForText || note === "" ? {} : {
+    textContent: {style: {text: note, fill: colours.background, fontSize: 11, width: shape.width - 8, overflow: "truncate"}},
+    textConfig: {position: "insideLeft", distance: 4},
+  };
+  return {type: "rect", shape, style: {fill: colour}, ...label};
+}

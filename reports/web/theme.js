@@ -1,0 +1,35 @@
+// Colours and marks of series: the same series looks alike in the chart, its legend and its tooltip.
+
+function currentColours() {
+  const style = getComputedStyle(document.documentElement);
+  const colour = name => style.getPropertyValue(`--${name}`).trim();
+  return {
+    background: colour("background"),
+    panel: colour("panel"),
+    text: colour("text"),
+    muted: colour("muted"),
+    line: colour("line"),
+    data: Array.from({length: 8}, (_, i) => colour(`data-${i}`)),
+  };
+}
+
+const SYMBOLS = ["circle", "rect", "triangle", "diamond"];
+
+function seriesLook(index, colours) {
+  return {
+    colour: colours.data[index % colours.data.length],
+    symbol: SYMBOLS[index % SYMBOLS.length],
+    dash: index < colours.data.length ? "solid" : "dashed",
+  };
+}
+
+/// The sign of a series in the legend, in the colour of the variable: it follows the theme by itself.
+function legendSign(series, index) {
+  const colour = `var(--data-${index % 8})`;
+  const shapes = {
+    line: `<path d="M0 6h22" stroke="${colour}" stroke-width="2.5"/>`,
+    points: `<circle cx="11" cy="6" r="4" fill="none" stroke="${colour}" stroke-width="2"/>`,
+  };
+  const area = `<rect x="5" width="12" height="12" rx="2" fill="${colour}"/>`;
+  return `<svg viewBox="0 0 22 12" aria-hidden="true">${shapes[series.style] ?? area}</svg>`;
+}
