@@ -1,0 +1,47 @@
+#include "app/sweep/file_lock.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/core.h>
+
+#include "sim/base/input_error.hpp"
+
+namespace twinstep::app::sweep {
+namespace {
+
+/// Whether the descriptor still is the file of that name: its last holder may have removed it meanwhile.
+bool is_still_there(int descriptor, std::string const& path) {
+  struct stat held {};
+  struct stat named {};
+  return fstat(descriptor, &held) == 0 && stat(path.c_str(), &named) == 0 && held.st_ino == named.st_ino &&
+         held.st_dev == named.st_dev;
+}
+
+}  // namespace
+
+FileLock::FileLock(std::string const& file) : path_{file + "-lock"} {
+  while (true) {
+    descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (descriptor_ < 0)
+      throw InputError{fmt::format("{}: cannot be written ({}); name a file in a folder that you may write to",
+                                   one_line(file), std::strerror(errno))};
+    auto const is_held = flock(descriptor_, LOCK_EX | LOCK_NB) != 0;
+    if (!is_held && is_still_there(descriptor_, path_)) return;
+    close(descriptor_);
+    if (is_held)
+      throw InputError{
+          fmt::format("{}: another process writes into it; wait for its end, or name another file", one_line(file))};
+  }
+}
+
+FileLock::~FileLock() {
+  unlink(path_.c_str());
+  close(descriptor_);
+}
+
+}  // namespace twinstep::app::sweep

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/sweep/table.hpp"
+
+/// The results file: the only place that knows SQLite.
+///
+/// Table "points" has the columns point, one for each path of the sweep, status, reason and `kFigures`, in the order of
+/// the points. Table "manifest" (name, value) says which sweep it is of.
+namespace twinstep::app::sweep {
+
+/// What a results file is of. Two runs whose manifests are equal give the same rows.
+struct Manifest {
+  std::string version;             ///< of twinstep
+  std::string sweep;               ///< the sweep, its base and the options that change results, as JSON text
+  std::vector<std::string> paths;  ///< the settings of each row: "cluster.nodes", …
+  std::int64_t points = 0;         ///< of the whole sweep, those that constraints leave out included
+
+  bool operator==(Manifest const&) const = default;
+};
+
+struct Results {
+  Manifest manifest;
+  bool is_finished = false;
+  std::vector<Row> rows;  ///< in the order of their points
+
+  /// Place of a path in `Row::settings`; nothing if no axis has it.
+  [[nodiscard]] std::optional<std::size_t> setting_index(std::string_view path) const;
+};
+
+/// Reads a results file, also one that is still being written. Throws InputError for a file that is missing, corrupt or
+/// of something else.
+[[nodiscard]] Results read_results(std::string const& path);
+
+/// The same row by row, for more than memory holds: gives `each` every row in order, and returns the rest with no rows.
+Results read_results(std::string const& path, std::function<void(Row const&)> const& each);
+
+/// Rows on their way into a results file. One process writes a file at a time, others may read it meanwhile: what was
+/// committed is safe from then on, whatever becomes of this process.
+class ResultsWriter {
+ public:
+  /// Makes the file; throws InputError where there is one already.
+  [[nodiscard]] static ResultsWriter create(std::string const& path, Manifest const& manifest);
+  /// Goes on with the file, or makes it where there is none. Throws InputError if it is of another sweep or corrupt.
+  [[nodiscard]] static ResultsWriter resume(std::string const& path, Manifest const& manifest);
+
+  ResultsWriter(ResultsWriter&&) noexcept;
+  ResultsWriter& operator=(ResultsWriter&&) = delete;
+  ~ResultsWriter();
+
+  /// Numbers of the points that are in the file, ascending.
+  [[nodiscard]] std::vector<std::int64_t> points_done() const;
+  /// Adds a row and commits every half second. Throws InputError where the disk refuses; what was committed stays.
+  void add(Row const& row);
+  /// Commits what was added.
+  void commit();
+  /// The sweep is complete: marks it so and leaves one file, which may be copied and made read-only.
+  void finish();
+
+ private:
+  struct Parts;
+  explicit ResultsWriter(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace twinstep::app::sweep
