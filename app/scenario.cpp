@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/software.hpp"
 #include "app/strategy_titles.hpp"
 #include "app/users_file.hpp"
 #include "hw_profiles/reader.hpp"
@@ -30,14 +31,26 @@ void check_rates(io::Node const& training, Scenario const& scenario) {
   if (scenario.plan.linear_type) check("linear_type", *scenario.plan.linear_type);
 }
 
-/// No profile describes drives yet, so that nothing can be offloaded to them.
+/// Nothing can be offloaded to drives that a node does not have.
 void check_drives(io::Node const& strategy, Scenario const& scenario) {
   using enum strategies::OffloadOptions::Place;
   auto const& offload = scenario.plan.offload;
-  if (offload.optimizer != kNvme && offload.parameters != kNvme) return;
+  if (scenario.cluster.node.drives || (offload.optimizer != kNvme && offload.parameters != kNvme)) return;
   strategy.at("offload")
       .at(offload.optimizer == kNvme ? "optimizer" : "parameters")
-      .fail(fmt::format("found NVMe, and {} describes no drives", scenario.cluster.node.name), "use \"cpu\"");
+      .fail(fmt::format("found NVMe, and {} describes no drives", scenario.cluster.node.name),
+            "use \"cpu\", or give cluster.node.drives their \"read\", \"write\" and \"capacity\"");
+}
+
+/// A cluster that names no software runs the framework whose code the strategy follows.
+void choose_stack(Scenario& scenario) {
+  auto& cluster = scenario.cluster;
+  auto const strategy = scenario.plan.strategy;
+  auto const is_named = !cluster.stack.name.empty();
+  if (!is_named) cluster.stack = hw_profiles::read_stack(io::string_node(std::string{stack_of(strategy)}, "stack"));
+  cluster.calibration +=
+      fmt::format("; software: {}, {}", cluster.stack.name,
+                  is_named ? "as \"cluster.stack\" says" : fmt::format("that of {}", name_of(strategy)));
 }
 
 /// Whether the scenario changes more of a profile than the number of nodes.
@@ -62,19 +75,35 @@ std::string Scenario::title() const {
                               network_is_free ? ", communication free" : ""));
 }
 
+hardware::Cluster read_scenario_cluster(io::Node const& document, std::vector<std::string>& warnings) {
+  auto const reference = document.at("cluster");
+  auto cluster = hw_profiles::read_cluster(reference, warnings);
+  if (is_changed(reference)) cluster.name += ", changed";
+  return cluster;
+}
+
+strategies::ModelSpec read_scenario_model(io::Node const& document, std::string const& directory,
+                                          std::vector<std::string>& warnings) {
+  refuse_name(document.at("model"), "hf_config", "PATH/config.json");
+  return strategies::read_model(document.at("model"), directory, warnings);
+}
+
 std::vector<Scenario> read_scenarios(std::string const& path, std::vector<std::string> const& settings) {
   auto document = io::parse_file(path);
   for (auto const& setting : settings) document = io::with_setting(document, setting);
-  document.allow_only({"cluster", "model", "training", "strategy", "network"});
-
-  auto common = Scenario{};
-  auto const cluster = document.at("cluster");
-  common.cluster = hw_profiles::read_cluster(cluster, common.warnings);
-  if (is_changed(cluster)) common.cluster.name += ", changed";
   auto const directory = std::filesystem::path{path}.parent_path().string();
-  refuse_name(document.at("model"), "hf_config", "PATH/config.json");
-  common.model = strategies::read_model(document.at("model"), directory, common.warnings);
+  check_scenario_keys(document);
+  auto common = Scenario{};
+  common.cluster = read_scenario_cluster(document, common.warnings);
+  common.model = read_scenario_model(document, directory, common.warnings);
+  return read_scenarios(document, directory, std::move(common));
+}
 
+void check_scenario_keys(io::Node const& document) {
+  document.allow_only({"cluster", "model", "training", "strategy", "network"});
+}
+
+std::vector<Scenario> read_scenarios(io::Node const& document, std::string const& directory, Scenario common) {
   auto const strategy = document.at("strategy");
   auto const is_list = strategy.is(io::Node::Type::kArray);
   auto const strategies = is_list ? strategy.elements() : std::vector{strategy};
@@ -93,6 +122,7 @@ std::vector<Scenario> read_scenarios(std::string const& path, std::vector<std::s
   for (std::size_t i = 0; i < written.size(); ++i) {
     auto const& [training, each] = written[i];
     scenarios[i].plan = read_plan(training, each, common.model, common.cluster.gpus());
+    choose_stack(scenarios[i]);
     check_rates(training, scenarios[i]);
     check_drives(each, scenarios[i]);
   }

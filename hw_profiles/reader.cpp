@@ -25,16 +25,23 @@ class Reader : public NumberReader {
  private:
   hardware::KernelEfficiency kernel_efficiency(Node const& node) const;
   hardware::Host host(Node const& node) const;
+  hardware::Drives drives(Node const& node) const;
   hardware::FabricLevel level(Node const& node) const;
 };
 
 hardware::KernelEfficiency Reader::kernel_efficiency(Node const& node) const {
-  node.allow_only({"gemm", "gemm_half_k", "attention_forward", "attention_backward", "memory"});
-  return {.gemm = sourced(node, "gemm", fraction),
-          .gemm_half_k = sourced(node, "gemm_half_k", number_from_zero),
-          .attention_forward = sourced(node, "attention_forward", fraction),
-          .attention_backward = sourced(node, "attention_backward", fraction),
-          .memory = sourced(node, "memory", fraction)};
+  node.allow_only({"gemm", "gemm_half_k", "attention_forward", "attention_backward", "memory", "gemm_tile_rows",
+                   "gemm_tile_columns"});
+  auto efficiency = hardware::KernelEfficiency{.gemm = sourced(node, "gemm", fraction),
+                                               .gemm_half_k = sourced(node, "gemm_half_k", number_from_zero),
+                                               .attention_forward = sourced(node, "attention_forward", fraction),
+                                               .attention_backward = sourced(node, "attention_backward", fraction),
+                                               .memory = sourced(node, "memory", fraction)};
+  if (node.find("gemm_tile_rows") || node.find("gemm_tile_columns")) {
+    efficiency.gemm_tile_rows = sourced(node, "gemm_tile_rows", count);
+    efficiency.gemm_tile_columns = sourced(node, "gemm_tile_columns", count);
+  }
+  return efficiency;
 }
 
 hardware::Gpu Reader::gpu(Node const& node) const {
@@ -68,12 +75,23 @@ hardware::Gpu Reader::gpu(Node const& node) const {
 }
 
 hardware::Host Reader::host(Node const& node) const {
-  node.allow_only({"cpu", "launch", "communication_launch", "memory_bandwidth", "memory_capacity"});
-  return {.cpu = node.find("cpu") ? node.at("cpu").word<hardware::CpuVendor>() : hardware::CpuVendor::kIntel,
-          .launch = sourced(node, "launch", duration),
-          .communication_launch = sourced(node, "communication_launch", duration),
-          .memory_bandwidth = sourced(node, "memory_bandwidth", bandwidth),
-          .memory_capacity = sourced(node, "memory_capacity", size)};
+  node.allow_only(
+      {"cpu", "launch", "communication_launch", "memory_bandwidth", "memory_efficiency", "memory_capacity"});
+  auto host =
+      hardware::Host{.cpu = node.find("cpu") ? node.at("cpu").word<hardware::CpuVendor>() : hardware::CpuVendor::kIntel,
+                     .launch = sourced(node, "launch", duration),
+                     .communication_launch = sourced(node, "communication_launch", duration),
+                     .memory_bandwidth = sourced(node, "memory_bandwidth", bandwidth),
+                     .memory_capacity = sourced(node, "memory_capacity", size)};
+  if (node.find("memory_efficiency")) host.memory_efficiency = sourced(node, "memory_efficiency", fraction);
+  return host;
+}
+
+hardware::Drives Reader::drives(Node const& node) const {
+  node.allow_only({"read", "write", "capacity"});
+  return {.read = sourced(node, "read", bandwidth),
+          .write = sourced(node, "write", bandwidth),
+          .capacity = sourced(node, "capacity", size)};
 }
 
 void check_counts(Node const& document, hardware::Node const& node) {
@@ -92,12 +110,13 @@ void check_counts(Node const& document, hardware::Node const& node) {
   if (node.gpus_per_host > 0 &&
       (node.gpus % node.gpus_per_host != 0 || node.nics % (node.gpus / node.gpus_per_host) != 0))
     document.at("gpus_per_host")
-        .fail(fmt::format("found {} GPUs in a tray, expected trays with equal shares of {} GPUs and {} NICs",
+        .fail(fmt::format("found {} GPUs at a host, expected hosts with equal shares of {} GPUs and {} NICs",
                           node.gpus_per_host, node.gpus, node.nics),
-              "give every tray as many of both");
-  if (node.gpus_per_host > 0 && node.intra != hardware::IntraNode::kNvSwitch)
+              "give every host as many of both");
+  if (node.gpus_per_host > 0 && node.intra != hardware::IntraNode::kNvSwitch &&
+      node.intra != hardware::IntraNode::kMesh)
     document.at("gpus_per_host")
-        .fail("found trays of a rack whose GPUs have no common switch, expected \"nvswitch\"",
+        .fail("found several hosts whose GPUs NVLink does not join, expected \"nvswitch\" or \"mesh\"",
               "leave gpus_per_host out");
   if (node.gpus % node.gpus_per_pcie_switch != 0)
     document.at("gpus_per_pcie_switch")
@@ -112,7 +131,7 @@ void check_counts(Node const& document, hardware::Node const& node) {
 
 hardware::Node Reader::node(Node const& node) const {
   node.allow_only({"name", "description", "gpu", "gpus", "intra", "gpu_link", "link", "pcie", "gpus_per_pcie_switch",
-                   "gpus_per_host", "nics", "nic", "host"});
+                   "gpus_per_host", "nics", "nic", "host", "drives"});
   auto result = hardware::Node{.name = text(node, "name"),
                                .description = optional_text(node, "description"),
                                .gpu = gpu(node.at("gpu")),
@@ -123,6 +142,7 @@ hardware::Node Reader::node(Node const& node) const {
   result.gpus = counted(node, "gpus", result.gpus_from, count_in_node);
   result.gpus_per_pcie_switch = counted(node, "gpus_per_pcie_switch", result.gpus_per_pcie_switch_from, count_in_node);
   result.nics = counted(node, "nics", result.nics_from, count_in_node);
+  if (auto const found = node.find("drives")) result.drives = drives(*found);
   if (node.find("gpus_per_host")) {
     auto from = hardware::Provenance{};
     result.gpus_per_host = counted(node, "gpus_per_host", from, count_in_node);

@@ -243,6 +243,10 @@ void put(Writer& out, std::string_view key, hardware::Gpu const& gpu) {
   put(out, "attention_forward", gpu.efficiency.attention_forward);
   put(out, "attention_backward", gpu.efficiency.attention_backward);
   put(out, "memory", gpu.efficiency.memory);
+  if (gpu.efficiency.gemm_tile_rows.value > 0) {
+    put(out, "gemm_tile_rows", gpu.efficiency.gemm_tile_rows);
+    put(out, "gemm_tile_columns", gpu.efficiency.gemm_tile_columns);
+  }
   out.close('}');
   put(out, "kernel_start", gpu.kernel_start);
   put(out, "context_memory", gpu.context_memory);
@@ -297,8 +301,16 @@ void put(Writer& out, std::string_view key, hardware::Node const& node) {
   put(out, "launch", node.host.launch);
   put(out, "communication_launch", node.host.communication_launch);
   put(out, "memory_bandwidth", node.host.memory_bandwidth);
+  if (!node.host.memory_efficiency.source.empty()) put(out, "memory_efficiency", node.host.memory_efficiency);
   put(out, "memory_capacity", node.host.memory_capacity);
   out.close('}');
+  if (node.drives) {
+    out.open("drives", '{');
+    put(out, "read", node.drives->read);
+    put(out, "write", node.drives->write);
+    put(out, "capacity", node.drives->capacity);
+    out.close('}');
+  }
   out.close('}');
 }
 

@@ -83,6 +83,7 @@ Folded fold_message(Bytes size, RankId from, RankId to, hardware::Cluster const&
   auto folded = Folded{};
   folded.algorithm = Algorithm::kPairwise;
   folded.channels = 1;
+  folded.is_message = true;
   if (from == to || size.count() <= 0) return folded;
   auto const gpus = cluster.node.gpus;
   auto const sender = static_cast<std::int64_t>(from.index());

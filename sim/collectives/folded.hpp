@@ -34,6 +34,7 @@ struct Folded {
   Algorithm algorithm{};
   Protocol protocol = Protocol::kSimple;
   std::int64_t channels = 0;  ///< SMs that it holds while it runs
+  bool is_message = false;    ///< loads on links out of nodes are the sender's, on links in the receiver's
   std::vector<Phase> phases;
   Bytes intra;  ///< that leave a rank for another of its node, summed over the ranks of one group
   Bytes inter;  ///< that leave a rank for another node, likewise

@@ -26,6 +26,8 @@ Bytes bytes_moved(Attention const& a) {
 
 KernelModel::KernelModel(hardware::Gpu const& gpu, hardware::Stack const& stack, std::int64_t nodes)
     : gemm_half_k_{gpu.efficiency.gemm_half_k.value},
+      tile_rows_{gpu.efficiency.gemm_tile_rows.value},
+      tile_columns_{gpu.efficiency.gemm_tile_columns.value},
       sms_{static_cast<double>(gpu.sm_count.value)},
       held_share_{stack.held_sms.value},
       start_{gpu.kernel_start.value} {
@@ -44,10 +46,22 @@ KernelModel::KernelModel(hardware::Gpu const& gpu, hardware::Stack const& stack,
   for (auto const& peak : gpu.peaks) peak_[static_cast<std::size_t>(peak.type)] = peak.rate.value.count();
 }
 
-Duration KernelModel::compute_at(double flops, double rate, std::int64_t held_sms) const {
+Duration KernelModel::compute_at(double flops, double rate, double slowdown) const {
   TWINSTEP_CHECK(rate > 0, "a kernel's element type has a rate on this GPU");
-  auto const free_share = std::max(1.0, sms_ - held_share_ * static_cast<double>(held_sms)) / sms_;
-  return to_duration(Seconds{flops / (rate * free_share)});
+  return to_duration(Seconds{flops / rate * slowdown});
+}
+
+double KernelModel::free_sms(std::int64_t held) const {
+  return std::max(1.0, sms_ - held_share_ * static_cast<double>(held));
+}
+
+/// Where its tiles are known, a GEMM runs in whole waves: SMs that are taken cost it nothing, or a wave.
+double KernelModel::slowdown(Gemm const& gemm, std::int64_t held_sms) const {
+  if (held_sms == 0) return 1;
+  if (tile_rows_ == 0) return sms_ / free_sms(held_sms);
+  auto const tiles = gemm.batch * divide_up(gemm.m, tile_rows_) * divide_up(gemm.n, tile_columns_);
+  auto const waves = [tiles](double sms) { return divide_up(tiles, static_cast<std::int64_t>(sms)); };
+  return static_cast<double>(waves(free_sms(held_sms))) / static_cast<double>(waves(sms_));
 }
 
 /// Only the gradient of a weight sums over the rows of both operands.
@@ -63,13 +77,13 @@ KernelDemand KernelModel::demand(Work const& work, std::int64_t elements, std::i
   if (auto const* gemm = std::get_if<Gemm>(&work)) {
     auto const k = static_cast<double>(gemm->k);
     auto const rate = peak_[static_cast<std::size_t>(gemm->type)] * gemm_ * k / (k + gemm_half_k_);
-    return {start_ + gradient_copy(*gemm), compute_at(flops_of(work).count(), rate, held_sms),
+    return {start_ + gradient_copy(*gemm), compute_at(flops_of(work).count(), rate, slowdown(*gemm, held_sms)),
             inflated(bytes_moved(*gemm), gemm_memory_)};
   }
   if (auto const* attention = std::get_if<Attention>(&work)) {
     auto const efficiency = attention->backward ? attention_backward_ : attention_forward_;
     auto const rate = peak_[static_cast<std::size_t>(attention->type)] * efficiency;
-    return {start_, compute_at(flops_of(work).count(), rate, held_sms),
+    return {start_, compute_at(flops_of(work).count(), rate, sms_ / free_sms(held_sms)),
             inflated(bytes_moved(*attention), gemm_memory_)};
   }
   auto const& elementwise = std::get<Elementwise>(work);

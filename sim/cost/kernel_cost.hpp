@@ -25,9 +25,10 @@ struct KernelDemand {
 ///     others     bytes read and written · (elementwise | loss | optimizer) / (HBM · memory)
 ///
 /// All of it takes 1 + lateness · log2(nodes) times as long: each rank waits for the latest of all.
-/// Compute slows in proportion to the SMs that running communication kernels hold, held_sms of each. Terms and their
-/// worth against measured steps: Korthikanti et al. (arXiv 2205.05198) and llm-foundry's single-node table; tile and
-/// wave quantisation explain nothing there and are left out.
+/// Compute slows by the SMs that running communication kernels hold, held_sms of each: in proportion, or, for GEMMs
+/// whose tile is known, by the waves of tiles that the others need more. Alone a GEMM has no waves: its efficiency was
+/// fitted on whole kernels, and neither tiles nor waves explain what is left in llm-foundry's single-node table. Terms
+/// and their worth against measured steps: Korthikanti et al. (arXiv 2205.05198) and that table.
 class KernelModel {
  public:
   explicit KernelModel(hardware::Gpu const& gpu, hardware::Stack const& stack = {}, std::int64_t nodes = 1);
@@ -37,8 +38,9 @@ class KernelModel {
   [[nodiscard]] KernelDemand demand(program::Work const& work, std::int64_t elements, std::int64_t held_sms) const;
 
  private:
-  [[nodiscard]] Duration compute_at(double flops, double rate, std::int64_t held_sms) const;
-
+  [[nodiscard]] Duration compute_at(double flops, double rate, double slowdown) const;
+  [[nodiscard]] double free_sms(std::int64_t held) const;
+  [[nodiscard]] double slowdown(program::Gemm const& gemm, std::int64_t held_sms) const;
   [[nodiscard]] Duration gradient_copy(program::Gemm const& gemm) const;
 
   std::array<double, kEnumSize<DataType>> peak_{};  // FLOP/s
@@ -48,7 +50,9 @@ class KernelModel {
   double attention_backward_ = 1;
   std::array<double, kEnumSize<program::Function>> memory_{};  // of the HBM peak, by function
   double gemm_memory_ = 1;
-  double gradient_copy_ = 0;  // s an element
+  double gradient_copy_ = 0;    // s an element
+  std::int64_t tile_rows_ = 0;  // 0: not known
+  std::int64_t tile_columns_ = 0;
   double sms_ = 1;
   double held_share_ = 1;
   Duration start_;

@@ -63,17 +63,23 @@ std::uint32_t ResourceMap::find(ResourceId resource, CellId cell) const {
   return resource_[view_of_cell_[cell.index()] * per_view_ + resource.index()];
 }
 
-void ResourceMap::add_use(ResourceId resource, Bytes bytes, CellId cell, std::vector<Use>& uses) const {
+void ResourceMap::add_use(ResourceId resource, double bytes, CellId cell, std::vector<Use>& uses) const {
   auto const found = find(resource, cell);
-  if (std::ranges::find(uses, found, &Use::resource) == uses.end())
-    uses.push_back({found, static_cast<double>(bytes.count())});
+  if (std::ranges::find(uses, found, &Use::resource) == uses.end()) uses.push_back({found, bytes});
+}
+
+void ResourceMap::add_uses_but(topology::Heading heading, std::span<collectives::Load const> loads, CellId cell,
+                               topology::Topology const& topology, std::vector<Use>& uses) const {
+  for (auto const& load : loads)
+    if (topology.resource(load.resource).heading != heading)
+      add_use(load.resource, static_cast<double>(load.bytes.count()), cell, uses);
 }
 
 void ResourceMap::add_uses(std::span<collectives::Load const> loads, CellId cell, std::vector<Use>& uses) const {
   auto const may_repeat = !uses.empty();  // the loads of one phase name each resource once
   for (auto const& load : loads) {
     if (may_repeat)
-      add_use(load.resource, load.bytes, cell, uses);
+      add_use(load.resource, static_cast<double>(load.bytes.count()), cell, uses);
     else
       uses.push_back({find(load.resource, cell), static_cast<double>(load.bytes.count())});
   }

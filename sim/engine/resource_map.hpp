@@ -27,16 +27,15 @@ class ResourceMap {
   [[nodiscard]] std::uint32_t memory(program::CellId cell) const {
     return routes_ ? routes_->memory(place(cell)) : memory_[cell.index()];
   }
-  /// The GPU of the topology whose links `cell` uses: the first one's, or exact its own.
-  [[nodiscard]] std::int64_t gpu_shown(program::CellId cell) const {
-    return routes_ ? std::int64_t{place(cell).gpu} : 0;
-  }
   /// Where `cell` sits, and the routes from there. Exact only.
   [[nodiscard]] Place place(program::CellId cell) const { return places_[cell.index()]; }
   [[nodiscard]] RouteTable const& routes() const { return *routes_; }
   /// Adds what `loads` put on the resources of `cell` to `uses`; a resource that is already there is not added twice.
   void add_uses(std::span<collectives::Load const> loads, program::CellId cell, std::vector<Use>& uses) const;
-  void add_use(ResourceId resource, Bytes bytes, program::CellId cell, std::vector<Use>& uses) const;
+  /// Likewise of a message that `cell` sends, or receives: what leads into its node, or out of it, it does not use.
+  void add_uses_but(topology::Heading heading, std::span<collectives::Load const> loads, program::CellId cell,
+                    topology::Topology const& topology, std::vector<Use>& uses) const;
+  void add_use(ResourceId resource, double bytes, program::CellId cell, std::vector<Use>& uses) const;
 
   /// The topology's resource behind a resource of the network.
   [[nodiscard]] ResourceId origin(std::uint32_t resource) const {

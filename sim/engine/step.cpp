@@ -15,7 +15,8 @@ Step::Step(StepProgram const& program, Machine const& machine, RunOptions option
       options_{options},
       cells_{program, options.fidelity == Fidelity::kExact ? Merging::kNone : Merging::kAlike},
       resources_{cells_, machine, options.fidelity, clock_},
-      transfers_{program, cells_, machine, options.fidelity},
+      host_paths_{program, cells_, machine},
+      transfers_{program, cells_, machine, options.fidelity, host_paths_.resources()},
       replays_(transfers_.size()) {
   for (std::size_t c = 0; c < cells_.size(); ++c) add_cell(CellId{c});
 }
@@ -150,14 +151,23 @@ void Step::begin_kernel(std::uint32_t index, Operation const& op) {
   auto const elements = elementwise != nullptr ? program_.evaluate(elementwise->elements, cell.rank) : 0;
   if (cell.role->streams[op.stream.index()].is_on_host) {
     TWINSTEP_CHECK(elementwise != nullptr, "only memory-bound kernels run on the host");
-    auto const& node = machine_.cluster().node;  // its GPUs' processes share the DRAM evenly
-    auto const share = BytesPerSecond{node.host.memory_bandwidth.value.count() / static_cast<double>(node.gpus)};
-    return begin_delay(index, transfer_time(Bytes{elements * elementwise->bytes_per_element}, share));
+    return begin_host_kernel(index, Bytes{elements * elementwise->bytes_per_element});
   }
   auto const demand = machine_.kernels().demand(op.work, elements, cell.held_sms);
   if (demand.memory == Bytes{}) return begin_delay(index, demand.start + demand.compute);
   uses_.assign(1, {resources_.memory(CellId{streams_[index].cell}), static_cast<double>(demand.memory.count())});
   begin_operation_flow(index, clock_.now() + demand.start, demand.compute);
+}
+
+/// The ranks of a node share their host's memory.
+void Step::begin_host_kernel(std::uint32_t index, Bytes bytes) {
+  if (bytes == Bytes{}) return begin_delay(index, {});
+  auto const cell = CellId{streams_[index].cell};
+  auto const [memory, ranks] = host_paths_.memory(cell);
+  auto const reached = machine_.cluster().node.host.memory_efficiency.value;
+  uses_.clear();
+  resources_.add_use(memory, static_cast<double>(bytes.count()) * ranks / reached, cell, uses_);
+  begin_operation_flow(index, clock_.now(), Duration{});
 }
 
 void Step::begin_copy(std::uint32_t index, Copy const& copy) {
@@ -167,18 +177,15 @@ void Step::begin_copy(std::uint32_t index, Copy const& copy) {
   span_of(cell, streams_[index].queue[streams_[index].next]).bytes = bytes;
   auto const start = machine_.cluster().node.gpu.kernel_start.value;
   if (bytes == Bytes{}) return begin_delay(index, start);
+  auto const moved = static_cast<double>(bytes.count());
+  auto const is_inside = copy.direction == CopyDirection::kDeviceToDevice;
+  auto const uses_device = copy.direction != CopyDirection::kHostToNvme && copy.direction != CopyDirection::kNvmeToHost;
   uses_.clear();
-  auto const& topology = machine_.topology();
-  if (copy.direction == CopyDirection::kDeviceToDevice) {
-    resources_.add_use(topology.hbm(), bytes * 2, cell_id, uses_);
-  } else {
-    TWINSTEP_CHECK(copy.direction == CopyDirection::kHostToDevice || copy.direction == CopyDirection::kDeviceToHost,
-                   "the cluster has no NVMe resource");
-    auto const to_device = copy.direction == CopyDirection::kHostToDevice;
-    resources_.add_use(topology.hbm(), bytes, cell_id, uses_);
-    auto const gpu = resources_.gpu_shown(cell_id);
-    for (auto const link : to_device ? topology.host_to_device(gpu) : topology.device_to_host(gpu))
-      resources_.add_use(link, bytes, cell_id, uses_);
+  if (uses_device) uses_.push_back({resources_.memory(cell_id), is_inside ? 2 * moved : moved});
+  if (!is_inside) {
+    auto const hops = host_paths_.of(copy.direction, cell_id);
+    TWINSTEP_CHECK(!hops.empty(), "a program uses drives only where a node has them");
+    for (auto const& hop : hops) resources_.add_use(hop.resource, moved * hop.weight, cell_id, uses_);
   }
   begin_operation_flow(index, clock_.now() + start, Duration{});
 }

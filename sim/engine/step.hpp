@@ -8,6 +8,7 @@
 
 #include "sim/engine/exact/message_replay.hpp"
 #include "sim/engine/flow_clock.hpp"
+#include "sim/engine/host_paths.hpp"
 #include "sim/engine/machine.hpp"
 #include "sim/engine/memory_ledger.hpp"
 #include "sim/engine/resource_map.hpp"
@@ -62,6 +63,7 @@ class Step {
   void start_next(std::uint32_t stream);
   void begin(std::uint32_t stream, OpId op);
   void begin_kernel(std::uint32_t stream, program::Operation const& op);
+  void begin_host_kernel(std::uint32_t stream, Bytes bytes);
   void begin_copy(std::uint32_t stream, program::Copy const& copy);
   void begin_delay(std::uint32_t stream, Duration duration);
   void begin_operation_flow(std::uint32_t stream, Time begins, Duration least);
@@ -77,6 +79,7 @@ class Step {
   void start_if_complete(std::uint32_t transfer);
   void begin_phase(std::uint32_t transfer);
   void begin_phase_flow(std::uint32_t transfer);
+  void add_loads_of(Transfer const& transfer);
   void end_phase(std::uint32_t transfer);
   void begin_replay(std::uint32_t transfer);
   void end_replay_if_done(std::uint32_t transfer);
@@ -96,6 +99,7 @@ class Step {
   program::Projection cells_;
   FlowClock clock_;
   ResourceMap resources_;
+  HostPaths host_paths_;
   Transfers transfers_;
   std::vector<CellState> states_;                        // by cell
   std::vector<StreamState> streams_;                     // of all cells

@@ -51,11 +51,24 @@ void Step::begin_phase_flow(std::uint32_t index) {
   auto const& phases = transfers_.folded(transfer).phases;
   if (transfer.phase >= phases.size()) return end_transfer(index);
   uses_.clear();
-  for (auto const& participant : transfer.meeting.participants)
-    resources_.add_uses(phases[transfer.phase].loads, participant.cell, uses_);
+  add_loads_of(transfer);
   auto const moves = [](Use const& use) { return use.bytes > 0; };
   if (std::ranges::none_of(uses_, moves) && phases[transfer.phase].least == Duration{}) return end_phase(index);
   clock_.flow(clock_.now(), uses_, phases[transfer.phase].least, EventKind::kPhaseEnds, index);
+}
+
+/// What the transfer's phase moves on the links of all that take part. Of a message, the sender's links out of its node
+/// carry it, and the receiver's links in.
+void Step::add_loads_of(Transfer const& transfer) {
+  auto const& loads = transfers_.folded(transfer).phases[transfer.phase].loads;
+  auto const& meeting = transfer.meeting;
+  if (!meeting.is_message()) {
+    for (auto const& participant : meeting.participants) resources_.add_uses(loads, participant.cell, uses_);
+    return;
+  }
+  auto const& topology = machine_.topology();
+  resources_.add_uses_but(topology::Heading::kIn, loads, meeting.expected.front(), topology, uses_);
+  resources_.add_uses_but(topology::Heading::kOut, loads, meeting.expected.back(), topology, uses_);
 }
 
 void Step::end_phase(std::uint32_t index) {

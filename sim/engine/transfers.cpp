@@ -95,7 +95,8 @@ std::int64_t real_groups(Meeting const& meeting, StepProgram const& program, Pro
 
 }  // namespace
 
-Transfers::Transfers(StepProgram const& program, Projection const& cells, Machine const& machine, Fidelity fidelity) {
+Transfers::Transfers(StepProgram const& program, Projection const& cells, Machine const& machine, Fidelity fidelity,
+                     std::vector<ResourceId> const& others_use) {
   for (std::size_t c = 0; c < cells.size(); ++c)
     transfer_of_part_.emplace_back(program.roles[cells.role(CellId{c}).index()].parts.size());
   auto folder = Folder{program, cells, machine, fidelity};
@@ -116,7 +117,7 @@ Transfers::Transfers(StepProgram const& program, Projection const& cells, Machin
   replays_ = std::move(folder.replays);
   if (fidelity == Fidelity::kClosed)
     for (auto& communication : folded_) close(communication, machine.topology());
-  merge_alike_resources(folded_, machine.topology());
+  merge_alike_resources(folded_, machine.topology(), others_use);
 }
 
 }  // namespace twinstep::engine

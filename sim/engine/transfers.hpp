@@ -31,8 +31,9 @@ struct Transfer {
 /// All communications of a program, matched and folded before the step runs. Cost: the communications of all cells.
 class Transfers {
  public:
+  /// `others_use` are resources that copies and CPU kernels of the program use too.
   Transfers(program::StepProgram const& program, program::Projection const& cells, Machine const& machine,
-            Fidelity fidelity);
+            Fidelity fidelity, std::vector<ResourceId> const& others_use);
 
   [[nodiscard]] std::size_t size() const { return transfers_.size(); }
   [[nodiscard]] Transfer& at(std::uint32_t index) { return transfers_[index]; }

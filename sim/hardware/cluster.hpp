@@ -28,6 +28,10 @@ struct KernelEfficiency {
   Sourced<double> attention_forward;  ///< of the dense peak, on the FLOPs that causal attention computes
   Sourced<double> attention_backward;
   Sourced<double> memory;  ///< of the HBM peak, for memory-bound kernels
+  /// The tile of a GEMM that one SM computes at a time; 0 where it is not known. Whole waves of tiles are what SMs that
+  /// a collective holds take away; without a tile they take their share.
+  Sourced<std::int64_t> gemm_tile_rows;
+  Sourced<std::int64_t> gemm_tile_columns;
   bool operator==(KernelEfficiency const&) const = default;
 };
 
@@ -133,8 +137,17 @@ struct Host {
   Sourced<Duration> launch;                  ///< host time to issue one kernel
   Sourced<Duration> communication_launch;    ///< host time to issue one collective
   Sourced<BytesPerSecond> memory_bandwidth;  ///< DRAM, all GPUs of the node together
+  Sourced<double> memory_efficiency{1.0};    ///< of that, what kernels on the CPU reach: an optimizer's update
   Sourced<Bytes> memory_capacity;
   bool operator==(Host const&) const = default;
+};
+
+/// The NVMe drives of one host together, as processes that stream large blocks see them.
+struct Drives {
+  Sourced<BytesPerSecond> read;
+  Sourced<BytesPerSecond> write;
+  Sourced<Bytes> capacity;
+  bool operator==(Drives const&) const = default;
 };
 
 struct Node {
@@ -147,10 +160,11 @@ struct Node {
   Link link;
   Sourced<BytesPerSecond> pcie;           ///< of one GPU to the host
   std::int64_t gpus_per_pcie_switch = 1;  ///< that share one uplink to the root
-  std::int64_t gpus_per_host = 0;         ///< of a rack that is one NVLink domain: GPUs of one tray; 0 for all
+  std::int64_t gpus_per_host = 0;         ///< that share one host: of a tray in a rack, of a Grace; 0 for all
   std::int64_t nics = 1;
   Sourced<BytesPerSecond> nic;  ///< one of them
   Host host;
+  std::optional<Drives> drives;
   Provenance gpus_from;  ///< of the counts above
   Provenance gpus_per_pcie_switch_from;
   Provenance nics_from;

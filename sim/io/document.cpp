@@ -8,6 +8,7 @@
 
 #include "sim/io/document_value.hpp"
 #include "sim/io/quantity.hpp"
+#include "sim/io/unknown_key.hpp"
 
 namespace twinstep::io {
 namespace {
@@ -32,10 +33,11 @@ std::string pointer_part(std::string_view key) {
   return text;
 }
 
+template <class Error = InputError>
 [[noreturn]] void fail_at(Source const& source, std::size_t offset, std::string_view path, std::string_view found,
                           std::string_view way_out) {
-  throw InputError{fmt::format("{}{}{}{}{}{}", place_of(source, offset), path, path.empty() ? "" : ": ", found,
-                               way_out.empty() ? "" : "; ", way_out)};
+  throw Error{fmt::format("{}{}{}{}{}{}", place_of(source, offset), path, path.empty() ? "" : ": ", found,
+                          way_out.empty() ? "" : "; ", way_out)};
 }
 
 std::vector<std::string_view> keys_of(Value::Object const& object) {
@@ -87,9 +89,9 @@ void Node::allow_only(std::initializer_list<std::string_view> known) const {
   for (auto const& member : *object) {
     if (member.key == "$schema" || member.key == "comment") continue;
     if (std::ranges::find(known, member.key) != known.end()) continue;
-    fail_at(*member.value->source, member.key_offset, path(),
-            fmt::format("found the unknown key {}", quoted(member.key)),
-            suggest_name(member.key, {known.begin(), known.end()}));
+    fail_at<UnknownKey>(*member.value->source, member.key_offset, path(),
+                        fmt::format("found the unknown key {}", quoted(member.key)),
+                        suggest_name(member.key, {known.begin(), known.end()}));
   }
 }
 

@@ -84,26 +84,31 @@ ValuePtr read_value(std::string const& name, std::string_view text) {
   }
 }
 
+/// The names in a dotted path; `setting` is what messages call it.
+std::vector<std::string_view> keys_of(std::string_view path, std::string const& setting) {
+  auto keys = std::vector<std::string_view>{};
+  while (true) {
+    auto const dot = path.find('.');
+    auto const key = path.substr(0, dot);
+    if (key.empty())
+      refuse(setting, "found an empty name in the path, expected names with dots between them",
+             "write it like cluster.nodes=16");
+    keys.push_back(key);
+    constexpr std::size_t kDeepest = 128;  // as deep as a document nests
+    if (keys.size() > kDeepest)
+      refuse(quoted(setting), fmt::format("found more than {} names in the path, expected fewer", kDeepest),
+             "write it like cluster.nodes=16");
+    if (dot == std::string_view::npos) return keys;
+    path.remove_prefix(dot + 1);
+  }
+}
+
 Setting read_setting(std::string_view text) {
   auto setting = Setting{fmt::format("--set {}", one_line(text)), {}, nullptr};
   auto const equals = text.find('=');
   if (equals == std::string_view::npos)
     refuse(setting.name, "found no \"=\", expected path=value", "write it like cluster.nodes=16");
-  auto path = text.substr(0, equals);
-  while (true) {
-    auto const dot = path.find('.');
-    auto const key = path.substr(0, dot);
-    if (key.empty())
-      refuse(setting.name, "found an empty name in the path, expected names with dots between them",
-             "write it like cluster.nodes=16");
-    setting.keys.push_back(key);
-    constexpr std::size_t kDeepest = 128;  // as deep as a document nests
-    if (setting.keys.size() > kDeepest)
-      refuse(quoted(setting.name), fmt::format("found more than {} names in the path, expected fewer", kDeepest),
-             "write it like cluster.nodes=16");
-    if (dot == std::string_view::npos) break;
-    path.remove_prefix(dot + 1);
-  }
+  setting.keys = keys_of(text.substr(0, equals), setting.name);
   setting.value = read_value(setting.name, text.substr(equals + 1));
   return setting;
 }
@@ -153,6 +158,12 @@ Node merge(Node const& base, Node const& patch) {
 Node with_setting(Node const& base, std::string_view setting) {
   auto const read = read_setting(setting);
   return Node{replaced(base.shared_value(), read.keys, read), base.step()};
+}
+
+Node with_value(Node const& base, std::string_view path, Node const& value) {
+  auto setting = Setting{one_line(path), {}, value.shared_value()};
+  setting.keys = keys_of(path, setting.name);
+  return Node{replaced(base.shared_value(), setting.keys, setting), base.step()};
 }
 
 Node with_member(Node const& base, std::string_view key, Node const& member) {

@@ -63,4 +63,8 @@ std::string document_text(Node const& document) {
   return long_text(document.value(), 0) + "\n";
 }
 
+std::string document_line(Node const& document) {
+  return short_text(document.value());
+}
+
 }  // namespace twinstep::io

@@ -10,4 +10,7 @@ namespace twinstep::io {
 /// Reading it gives the same document.
 [[nodiscard]] std::string document_text(Node const& document);
 
+/// The same on one line, however long, without a line end.
+[[nodiscard]] std::string document_line(Node const& document);
+
 }  // namespace twinstep::io

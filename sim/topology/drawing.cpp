@@ -49,6 +49,8 @@ class Machine : public Pencil {
     auto const memory = graph.add_vertex();
     auto const name = is_only_one ? std::string{"host.dram"} : fmt::format("host{}.dram", roots_.size());
     auto const dram = add_in_node(name, "host memory", node().host.memory_bandwidth.value, gpus);
+    drawing.host_memory.push_back(dram);
+    if (node().drives) draw_drives(is_only_one ? "host" : fmt::format("host{}", roots_.size()), gpus);
     join(graph, root, memory, dram);
     join(graph, memory, root, dram);
     roots_.push_back(root);
@@ -74,6 +76,11 @@ class Machine : public Pencil {
     for (auto gpu = first_gpu; gpu < first_gpu + gpus; ++gpu)
       join_both_ways(graph, vertex(drawing.gpus, gpu), vertex(parents_, gpu), fmt::format("gpu{}.pcie", gpu), "pcie",
                      slot, 1);
+  }
+
+  void draw_drives(std::string const& host, std::int64_t gpus) {
+    drawing.drives_read.push_back(add_in_node(host + ".drives.read", "nvme", node().drives->read.value, gpus));
+    drawing.drives_write.push_back(add_in_node(host + ".drives.write", "nvme", node().drives->write.value, gpus));
   }
 
   void draw_fabric() {
@@ -105,9 +112,11 @@ class Machine : public Pencil {
     join(graph, place, parent);
     auto out = Resource{fmt::format("nic{}.out", nic), "nic", true, rate, leaf_latency, cluster().nodes};
     out.gpus = last - first + 1;
+    out.heading = Heading::kOut;
     auto in = out;
     in.name = fmt::format("nic{}.in", nic);
     in.latency = {};
+    in.heading = Heading::kIn;
     join(graph, place, drawing.leaf, add(std::move(out)));
     join(graph, drawing.leaf, place, add(std::move(in)));
   }
@@ -129,7 +138,9 @@ class Machine : public Pencil {
       up.nodes_below = tier.nodes;
       up.per_nodes = rails;
       up.links = tier.uplinks;
+      up.heading = Heading::kOut;
       auto down = up;
+      down.heading = Heading::kIn;
       down.name = tier.name + ".down";
       down.latency = tier.hop_latency.value;
       drawing.up.push_back(add(std::move(up)));

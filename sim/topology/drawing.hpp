@@ -22,6 +22,9 @@ struct Drawing {
   std::vector<bool> is_nic_broken;
   VertexId leaf;  ///< the first switch of the fabric
   ResourceId hbm;
+  std::vector<ResourceId> host_memory;  ///< by host
+  std::vector<ResourceId> drives_read;  ///< by host; empty without drives
+  std::vector<ResourceId> drives_write;
   std::vector<ResourceId> port_out;  ///< of each GPU in `links`; none if it has none
   std::vector<ResourceId> port_in;
   std::vector<std::vector<double>> mesh;  ///< the part of a GPU's links that leads straight to another; of meshes only

@@ -44,8 +44,12 @@ class Pencil {
   /// Both directions between `inner` and `outer`, as "<name>.out" and "<name>.in".
   void join_both_ways(LinkGraph& graph, VertexId inner, VertexId outer, std::string const& name, char const* kind,
                       BytesPerSecond bandwidth, std::int64_t gpus) {
-    join(graph, inner, outer, add_in_node(name + ".out", kind, bandwidth, gpus));
-    join(graph, outer, inner, add_in_node(name + ".in", kind, bandwidth, gpus));
+    auto const out = add_in_node(name + ".out", kind, bandwidth, gpus);
+    auto const in = add_in_node(name + ".in", kind, bandwidth, gpus);
+    drawing.resources[out.index()].heading = Heading::kOut;
+    drawing.resources[in.index()].heading = Heading::kIn;
+    join(graph, inner, outer, out);
+    join(graph, outer, inner, in);
   }
 
   static VertexId vertex(std::vector<VertexId> const& vertices, std::int64_t index) {

@@ -36,6 +36,9 @@ Topology::Topology(hardware::Cluster const& cluster) : gpus_per_node_{cluster.no
   routes_.emplace_back(cluster, drawing, "every node");
   nics_ = static_cast<std::int64_t>(drawing.nics.size());
   hbm_ = drawing.hbm;
+  host_memory_ = std::move(drawing.host_memory);
+  drives_read_ = std::move(drawing.drives_read);
+  drives_write_ = std::move(drawing.drives_write);
   mesh_ = std::move(drawing.mesh);
 
   faulty_nodes_ = faults_.nodes(drawing.resources);

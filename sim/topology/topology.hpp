@@ -14,6 +14,9 @@
 
 namespace twinstep::topology {
 
+/// Which way a link leads: from a GPU towards the others and the network, or back.
+enum class Heading : std::uint8_t { kNeither, kOut, kIn };
+
 /// A rate that activities share: one direction of a link, a memory, a copy engine.
 ///
 /// The topology is a quotient: one node, one leaf, one spine, … stand for all of them, so its size does not grow
@@ -31,6 +34,7 @@ struct Resource {
   std::int64_t per_nodes = 1;    ///< instances for those nodes: one for each GPU of a node, or for each rail
   std::int64_t links = 1;        ///< parallel ones that an instance consists of (see Topology::uplink)
   bool is_gpu_link = false;      ///< between GPUs of a node, beside PCIe
+  Heading heading = Heading::kNeither;
 };
 
 /// The links that a message crosses, in order. One that it crosses twice (host memory: written, then read) stands
@@ -118,6 +122,11 @@ class Topology {
   /// The links that a copy between a GPU and its host crosses.
   [[nodiscard]] Route host_to_device(std::int64_t gpu = 0) const;
   [[nodiscard]] Route device_to_host(std::int64_t gpu = 0) const;
+  /// The memory of a GPU's host, and its drives if it has any: what they read, and what they write.
+  [[nodiscard]] ResourceId host_memory(std::int64_t gpu) const { return of_host(host_memory_, gpu); }
+  [[nodiscard]] bool has_drives() const { return !drives_read_.empty(); }
+  [[nodiscard]] ResourceId drives_read(std::int64_t gpu) const { return of_host(drives_read_, gpu); }
+  [[nodiscard]] ResourceId drives_write(std::int64_t gpu) const { return of_host(drives_write_, gpu); }
 
   /// Conditions that nodes are in: 0, and one for each of `faulty_nodes` in order.
   [[nodiscard]] std::span<std::int64_t const> faulty_nodes() const { return faulty_nodes_; }
@@ -133,10 +142,16 @@ class Topology {
  private:
   [[nodiscard]] NodeRoutes const& routes(std::size_t condition = 0) const { return routes_[condition]; }
   [[nodiscard]] Route route(std::size_t place) const;
+  [[nodiscard]] ResourceId of_host(std::vector<ResourceId> const& by_host, std::int64_t gpu) const {
+    return by_host[static_cast<std::size_t>(gpu) * by_host.size() / static_cast<std::size_t>(gpus_per_node_)];
+  }
 
   std::int64_t gpus_per_node_ = 1;
   std::int64_t nics_ = 0;
   ResourceId hbm_;
+  std::vector<ResourceId> host_memory_;  ///< by host
+  std::vector<ResourceId> drives_read_;  ///< by host; empty without drives
+  std::vector<ResourceId> drives_write_;
   std::vector<Resource> resources_;
   Faults faults_;
   std::vector<std::int64_t> faulty_nodes_;

@@ -70,3 +70,19 @@ TEST_CASE("ranks are later with each doubling of the nodes", "[cost]") {
   CHECK(demand(stack, kGemm, 2).compute == 42_us);
   CHECK(demand(stack, kGemm, 16).compute == 48_us);
 }
+
+TEST_CASE("SMs that a collective holds cost a GEMM of known tiles whole waves, or nothing", "[cost]") {
+  // 40 us alone. Tiles of 100 x 100: 100 of them, one wave on 100 SMs, two on 99. Tiles of 100 x 125: 80, one wave on
+  // 80 SMs still, two on 79. Without tiles, the share that is left.
+  auto const time = [](std::int64_t rows, std::int64_t columns, std::int64_t held) {
+    auto on = gpu();
+    on.efficiency.gemm_tile_rows.value = rows;
+    on.efficiency.gemm_tile_columns.value = columns;
+    return cost::KernelModel{on}.demand(kGemm, 0, held).compute;
+  };
+  CHECK(time(100, 100, 0) == 40_us);
+  CHECK(time(100, 100, 1) == 80_us);
+  CHECK(time(100, 125, 20) == 40_us);
+  CHECK(time(100, 125, 21) == 80_us);
+  CHECK(time(0, 0, 20) == 50_us);
+}
