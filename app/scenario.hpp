@@ -28,4 +28,14 @@ struct Scenario {
 /// list: one scenario for each. app/schema/scenario.schema.json describes the form. Throws InputError.
 [[nodiscard]] std::vector<Scenario> read_scenarios(std::string const& path, std::vector<std::string> const& settings);
 
+/// The steps of it, for who asks many questions that share their cluster or model: documents with all settings in
+/// place, whose own files are looked for in `directory`. Each throws InputError.
+void check_scenario_keys(io::Node const& document);
+[[nodiscard]] hardware::Cluster read_scenario_cluster(io::Node const& document, std::vector<std::string>& warnings);
+[[nodiscard]] strategies::ModelSpec read_scenario_model(io::Node const& document, std::string const& directory,
+                                                        std::vector<std::string>& warnings);
+/// The rest of the document beside the cluster and the model of `common`: one scenario for each strategy.
+[[nodiscard]] std::vector<Scenario> read_scenarios(io::Node const& document, std::string const& directory,
+                                                   Scenario common);
+
 }  // namespace twinstep::app
