@@ -202,12 +202,6 @@ TEST_CASE("a mistake in a scenario is one line with its place, what was found, a
        R"("cpu")",
        "/strategy/offload/optimizer",
        {"found an offloaded optimizer for ddp", "use deepspeed-1"}},
-      {"NVMe on nodes without",
-       strategy,
-       R"({"name": "deepspeed-3", "offload": {"optimizer": "nvme"}})",
-       R"("nvme")",
-       "/strategy/offload/optimizer",
-       {"dgx-h100 describes no drives", R"(use "cpu")"}},
       {"recompute every 0 layers",
        strategy,
        R"({"name": "zero-3", "recompute": {"every": 0}})",
@@ -359,4 +353,18 @@ TEST_CASE("a command line that cannot be understood is answered with the nearest
       {{"profiles", "check", "nowhere.json"}, {"nowhere.json", "found no such file"}},
   }));
   check_refusal(run_twinstep(each.arguments), "", each.says);
+}
+
+TEST_CASE("NVMe is refused on nodes without drives, and simulated on those with", "[cli]") {
+  auto const folder = Scratch{};
+  folder.write("bad.json", small_scenario());
+  auto const on = [&](std::string const& cluster) {
+    return run_twinstep({"simulate", "bad.json", "--set", "cluster.profile=" + cluster, "--set",
+                         R"(strategy={"name": "deepspeed-3", "offload": {"optimizer": "nvme"}})"},
+                        folder.path(""));
+  };
+  CHECK(on("dgx-h100-ndr").exit_code == 0);
+  auto const refused = on("l40s-8-roce-200");
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Catch::Contains("l40s-8 describes no drives") && Catch::Contains(R"(use "cpu", or give)"));
 }
