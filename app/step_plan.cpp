@@ -1,7 +1,6 @@
 #include "app/step_plan.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <string_view>
 
@@ -50,6 +49,7 @@ class PlanReader {
     read_recompute();
     plan.flash_attention = flash_attention();
     plan.optimizer = optimizer();
+    plan.cross_entropy = software_.cross_entropy;
     plan.strategy = strategy();
     read_sharding();
     return std::move(out_);
@@ -172,11 +172,22 @@ class PlanReader {
       if (group != plan.ranks) plan.shard_group = group;
     }
     if (plan.strategy != StrategyName::kFsdp1) return;
+    if (software_.framework == Software::Framework::kZeroGroups) return read_internevo_fsdp();
     using enum strategies::FsdpOptions::Sharding;
     auto const mode = lower(record_.parallelism.fsdp_mode);
     if (has(mode, "hybrid")) throw Impossible{fmt::format("sharding: {}", record_.parallelism.fsdp_mode)};
     if (has(mode, "no_shard")) plan.fsdp.sharding = kNoShard;
     if (has(mode, "shard_grad_op")) plan.fsdp.sharding = kShardGradOp;
+  }
+
+  /// InternEvo wraps a model of 16-bit parameters, each of its modules apart, and keeps masters in an optimizer of its
+  /// own, which clips: internlm/train/training_internlm.py, wrap_FSDP_model; solver/optimizer/fsdp_optimizer.py.
+  void read_internevo_fsdp() {
+    auto& plan = out_.plan;
+    plan.parameter_type.reset();
+    plan.fsdp.forward_prefetch = true;
+    plan.fsdp.shards_root = false;
+    plan.clips_gradients = true;
   }
 
   StepRecord const& record_;
@@ -187,20 +198,7 @@ class PlanReader {
 }  // namespace
 
 Software software_of(StepRecord const& record) {
-  struct Word {
-    std::string_view word;
-    Software software;
-  };
-  using enum Software::Framework;
-  static constexpr auto kWords = std::to_array<Word>({{"internevo", {"internevo", kZeroGroups}},
-                                                      {"deepspeed", {"deepspeed", kDeepSpeed, Optimizer::kAdamWFused}},
-                                                      {"megatron", {"megatron", kMegatron, Optimizer::kAdamWFused}},
-                                                      {"nemo", {"megatron", kMegatron, Optimizer::kAdamWFused}},
-                                                      {"llm.c", {"fused", kAny, Optimizer::kAdamWFused}}});
-  auto const words = lower(record.stack.empty() ? record.family : record.stack);
-  for (auto const& each : kWords)
-    if (has(words, each.word)) return each.software;
-  return {record.is_compiled ? "pytorch-compiled" : "pytorch-eager"};
+  return software_of(lower(record.stack.empty() ? record.family : record.stack), record.is_compiled);
 }
 
 StepPlan plan_of(StepRecord const& record) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "app/software.hpp"
 #include "strategies/plan/plan.hpp"
 #include "validate/records/step_record.hpp"
 
@@ -14,13 +15,7 @@ struct Impossible {
   std::string reason;
 };
 
-/// What a record's software is known to do, where its words say no more than the software's name.
-struct Software {
-  std::string_view stack;  ///< the profile of its kernels' costs
-  /// Whose code shards and reduces; none where the record's own words decide.
-  enum class Framework { kAny, kDeepSpeed, kMegatron, kZeroGroups } framework = Framework::kAny;
-  strategies::Optimizer optimizer = strategies::Optimizer::kAdamWForeach;
-};
+/// What runs the record's step.
 [[nodiscard]] Software software_of(validate::StepRecord const& record);
 
 struct StepPlan {

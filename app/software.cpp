@@ -1,0 +1,56 @@
+#include "app/software.hpp"
+
+#include <array>
+
+namespace twinstep::app {
+namespace {
+
+constexpr std::string_view kDeepSpeedStack = "deepspeed";
+constexpr std::string_view kMegatronStack = "megatron";
+constexpr std::string_view kPyTorchStack = "pytorch-eager";
+
+}  // namespace
+
+std::string_view stack_of(strategies::StrategyName strategy) {
+  using enum strategies::StrategyName;
+  switch (strategy) {
+    case kDeepSpeed1:
+    case kDeepSpeed2:
+    case kDeepSpeed3: return kDeepSpeedStack;
+    case kMegatron: return kMegatronStack;
+    case kNaive:
+    case kDdp:
+    case kZero1:
+    case kZero2:
+    case kZero3:
+    case kFsdp1:
+    case kFsdp2: break;
+  }
+  return kPyTorchStack;
+}
+
+Software software_of(std::string_view words, bool is_compiled) {
+  struct Word {
+    std::string_view word;
+    Software software;
+  };
+  using strategies::Optimizer;
+  using enum Software::Framework;
+  using enum Software::Memory;
+  static constexpr auto kWords =
+      std::to_array<Word>({{"internevo", {.stack = "internevo", .framework = kZeroGroups, .memory = kDevice}},
+                           {"deepspeed", {kDeepSpeedStack, kDeepSpeed, Optimizer::kAdamWFused}},
+                           {"megatron", {kMegatronStack, kMegatron, Optimizer::kAdamWFused}},
+                           {"nemo", {kMegatronStack, kMegatron, Optimizer::kAdamWFused}},
+                           {"llm.c", {"fused", kAny, Optimizer::kAdamWFused}}});
+  auto const has = [words](std::string_view word) { return words.find(word) != std::string_view::npos; };
+  for (auto const& [word, software] : kWords)
+    if (has(word)) return software;
+  auto pytorch = Software{is_compiled ? "pytorch-compiled" : kPyTorchStack};
+  // llm-foundry, llmfoundry/models/mpt/modeling_mpt.py: loss_fn is "fused_crossentropy" unless a configuration says else.
+  if (has("composer")) pytorch.cross_entropy = strategies::CrossEntropy::kFused;
+  if (has("torchtitan")) pytorch.memory = kReserved;  // torchtitan/metrics.py: "reserved_bytes.all.peak"
+  return pytorch;
+}
+
+}  // namespace twinstep::app
