@@ -114,7 +114,7 @@ std::vector<Bar> bars_at(Chart const& chart, double place) {
 std::string bar_line(std::vector<Bar> const& bars, CellScale const& scale, std::size_t cells) {
   auto canvas = TextCanvas{1, cells};
   for (auto const& bar : bars) {
-    auto const [first, last] = std::minmax(scale.cell(bar.from), scale.cell(bar.to));
+    auto const [first, last] = std::minmax({scale.cell(bar.from), scale.cell(bar.to)});
     if (bar.from != bar.to) canvas.fill(0, first, std::max(first, last == first ? last : last - 1), shade(bar.series));
   }
   return padded(canvas.row(0), cells);

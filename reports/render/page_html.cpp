@@ -69,8 +69,8 @@ class BodyWriter {
 std::string BodyWriter::write(Page const& page) {
   put_text("h1", page.title);
   put_text("p", page.text, "lead");
-  put_warnings(page);
   put_pairs("headlines", page.headlines);
+  put_warnings(page);
   put_contents(page);
   for (auto const& section : page.sections) put_section(section);
   put_origin(page);

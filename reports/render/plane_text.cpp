@@ -86,7 +86,7 @@ void Plane::draw_line(ChartPoint const& from, ChartPoint const& to, bool is_step
 }
 
 void Plane::draw_rise(std::size_t column, double from, double to) {
-  auto const [first, last] = std::minmax(row_of(from), row_of(to));
+  auto const [first, last] = std::minmax({row_of(from), row_of(to)});
   for (auto row = first; row <= last; ++row) canvas_.set_if_free(row, column, "·");
 }
 

@@ -11,9 +11,9 @@ bool CellScale::has(double value) const {
 
 void CellScale::cover(double value) {
   if (!has(value)) return;
-  low_ = is_empty() ? value : std::min(low_, value);
-  high_ = std::max(high_, value);
-  if (low_ > high_) high_ = low_;
+  auto const is_first = is_empty();
+  low_ = is_first ? value : std::min(low_, value);
+  high_ = is_first ? value : std::max(high_, value);
 }
 
 double CellScale::place(double value) const {

@@ -7,28 +7,27 @@ function numberText(value) {
   return shown.toLocaleString("en-US", {maximumFractionDigits: 12});
 }
 
-/// "8 MiB" for 8388608; "" for what is not a whole number of KiB or a larger unit.
-function binaryText(bytes) {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  let unit = 0;
-  while (bytes >= 1024 && bytes % 1024 === 0 && unit + 1 < units.length) {
-    bytes /= 1024;
-    ++unit;
-  }
-  return unit > 0 && bytes < 1024 ? `${bytes} ${units[unit]}` : "";
+/// "8 MiB" for 8388608, "1 GB" for 1e9; "" for what is not a whole number below a thousand of a larger unit.
+function shortBytes(bytes) {
+  for (const [factor, units] of [[1024, ["KiB", "MiB", "GiB", "TiB"]], [1000, ["KB", "MB", "GB", "TB"]]])
+    for (const [i, unit] of units.entries()) {
+      const count = bytes / factor ** (i + 1);
+      if (Number.isInteger(count) && count > 0 && count < 1000) return `${count} ${unit}`;
+    }
+  return "";
 }
 
 /// A value of an axis with its unit, or the name of a category.
 function valueText(value, axis) {
   if (axis.categories.length > 0) return axis.categories[value] ?? "";
   if (axis.unit === "") return numberText(value);
-  const binary = axis.unit === "B" ? binaryText(value) : "";
-  return `${numberText(value)}\u00a0${axis.unit}` + (binary && ` (${binary})`);
+  const short = axis.unit === "B" ? shortBytes(value) : "";
+  return `${numberText(value)}\u00a0${axis.unit}` + (short && ` (${short})`);
 }
 
 /// A value beside an axis, whose title has the unit.
 function tickText(value, axis) {
-  return (axis.unit === "B" && binaryText(value)) || numberText(value);
+  return (axis.unit === "B" && shortBytes(value)) || numberText(value);
 }
 
 function axisTitle(axis) {

@@ -42,27 +42,30 @@ function drawable(points, chart) {
   return points.filter(p => (!chart.x.is_logarithmic || p.x > 0) && (!chart.y.is_logarithmic || p.y > 0));
 }
 
-function chartOption(given, colours) {
+/// `width` is that of the plot, in pixels.
+function chartOption(given, colours, width) {
   const named = withNamedBars(given);
   const drawn = {...named, series: named.series.map(series => ({...series, points: drawable(series.points, named)}))};
   const chart = withHeldSteps(drawn);
   const layout = layoutOf(given);
   return {
     animation: false,
-    textStyle: {fontFamily: getComputedStyle(document.body).fontFamily},
-    grid: {left: 2, right: 18, top: 34, bottom: layout === "spans" ? 40 : 4, outerBoundsMode: "same", outerBoundsContain: "all"},
+    textStyle: {fontFamily: colours.font},
+    grid: {left: 2, right: 18, top: layout === "plane" ? 22 : 8, bottom: layout === "spans" ? 34 : 4,
+           outerBoundsMode: "same", outerBoundsContain: "all"},
     legend: {show: false},
-    xAxis: layout === "bars" ? valueAxis(chart, "y", colours, false) : planeXAxis(chart, layout, colours),
-    yAxis: layout === "bars" ? namesAxis(chart.x, colours, true)
-         : chart.y.categories.length > 0 ? namesAxis(chart.y, colours, true) : valueAxis(chart, "y", colours, true),
+    ...axesOption(chart, layout, colours, width),
     tooltip: tooltipOption(chart, layout, colours),
     dataZoom: layout === "spans" ? zoomOption(colours) : [],
     series: [...markSeries(chart, layout, colours), ...chart.series.flatMap((series, i) => drawnSeries(chart, series, i, layout, colours))],
   };
 }
 
-function planeXAxis(chart, layout, colours) {
-  return chart.x.categories.length > 0 ? namesAxis(chart.x, colours, false) : valueAxis(chart, "x", colours, false);
+function axesOption(chart, layout, colours, width) {
+  const axis = (which, isVertical) => chart[which].categories.length > 0
+    ? namesAxis(chart[which], colours, isVertical, width) : valueAxis(chart, which, colours, isVertical, width);
+  return layout === "bars" ? {xAxis: axis("y", false), yAxis: axis("x", true)}
+                           : {xAxis: axis("x", false), yAxis: axis("y", true)};
 }
 
 function markSeries(chart, layout, colours) {
@@ -77,12 +80,18 @@ function drawnSeries(chart, series, index, layout, colours) {
   const id = `series ${index}`;
   if (series.style === "spans") return [spanSeries(series, id, look.colour, colours)];
   const common = {id, name: series.name, color: look.colour, data: series.points.map(p => pair(p.x, p.y, isFlipped))};
-  const intervals = series.points.some(hasInterval);
+  return [...intervalSeries(chart, series, index, look.colour, isFlipped), {...common, ...styleOption(chart, series, look, colours)}];
+}
+
+/// The intervals of a series; where series are stacked they have no place.
+function intervalSeries(chart, series, index, colour, isFlipped) {
+  if (chart.is_stacked || !series.points.some(hasInterval)) return [];
+  const id = `interval ${index}`;
   const isLine = series.style === "line" || series.style === "steps";
-  const interval = !intervals ? []
-    : [isLine && !isFlipped ? intervalBand(series, `interval ${index}`, look.colour)
-                            : intervalWhiskers(series, `interval ${index}`, look.colour, isFlipped)];
-  return [...interval, {...common, ...styleOption(chart, series, look, colours)}];
+  if (isLine && !isFlipped) return [intervalBand(series, id, colour)];
+  const bars = chart.series.filter(one => one.style === "bars");
+  const place = {count: bars.length, index: bars.indexOf(series)};
+  return [intervalWhiskers(series, id, colour, isFlipped, place)];
 }
 
 function styleOption(chart, series, look, colours) {
@@ -92,7 +101,7 @@ function styleOption(chart, series, look, colours) {
       return {type: "scatter", symbol: look.symbol, symbolSize: 9, z: 5,
               itemStyle: {color: colours.background, borderColor: look.colour, borderWidth: 2}};
     case "bars":
-      return {type: "bar", stack, barMaxWidth: 24, barMinHeight: 1, barGap: "10%", cursor: "default",
+      return {type: "bar", stack, ...BAR_LAYOUT, cursor: "default",
               itemStyle: {borderColor: colours.background, borderWidth: 0.5}};
     case "steps":
       return {type: "line", step: "end", symbol: "none", stack, lineStyle: {width: stack ? 0.5 : 2, type: look.dash},
@@ -113,38 +122,72 @@ function axisLook(colours) {
   };
 }
 
-function namesAxis(axis, colours, isVertical) {
+/// Names down the side are cut to a share of the width; below the plot they are broken into lines while there is room.
+function namesAxis(axis, colours, isVertical, width) {
   const look = axisLook(colours);
+  const room = width / axis.categories.length - 12;
+  const label = isVertical ? {interval: 0, width: Math.min(180, width * 0.38), overflow: "truncate"}
+              : room > 40 ? {interval: 0, width: room, overflow: "break"} : {interval: "auto"};
   return {
     ...look, type: "category", data: axis.categories, inverse: isVertical,
-    axisLabel: {...look.axisLabel, color: colours.text, interval: isVertical ? 0 : "auto", width: isVertical ? 130 : 90,
-                overflow: "truncate"},
-    ...(isVertical ? {} : {name: axisTitle(axis), nameLocation: "middle", nameGap: 28}),
+    axisLabel: {...look.axisLabel, color: colours.text, ...label},
+    ...(isVertical ? {} : titleBelow(axis, width)),
   };
+}
+
+function titleBelow(axis, width) {
+  return {name: axisTitle(axis), nameLocation: "middle", nameGap: 28, nameTruncate: {maxWidth: width * 0.8}};
 }
 
 /// Numbers of `which` axis of the chart.
-function valueAxis(chart, which, colours, isVertical) {
+function valueAxis(chart, which, colours, isVertical, width) {
   const axis = chart[which];
   const look = axisLook(colours);
-  const title = isVertical ? {nameLocation: "end", nameTextStyle: {...look.nameTextStyle, align: "left"}}
-                           : {nameLocation: "middle", nameGap: 28};
+  const title = !isVertical ? titleBelow(axis, width)
+    : {name: axisTitle(axis), nameLocation: "end", nameGap: 12, nameTruncate: {maxWidth: width * 0.8},
+       nameTextStyle: {...look.nameTextStyle, align: "left"}};
+  const values = valuesOn(chart, which);
+  const isShort = value => value === Number(value.toPrecision(2));
   const ends = which === "x" ? {min: "dataMin", max: "dataMax"} : {};
   return {
-    ...look, ...title, ...ends, type: axis.is_logarithmic ? "log" : "value", name: axisTitle(axis),
+    ...look, ...title, ...ends, type: "value",
     splitLine: {show: which === "y", lineStyle: {color: colours.line}},
-    axisLabel: {...look.axisLabel, formatter: value => tickText(value, axis)},
-    ...(axis.is_logarithmic ? logOption(chart, which, look) : {}),
+    axisLabel: {...look.axisLabel, formatter: value => tickText(value, axis),
+                ...(which === "x" && !axis.is_logarithmic && values.length > 0 ? {showMaxLabel: isShort(values.at(-1))} : {})},
+    ...(axis.is_logarithmic ? logOption(values, axis, which, look) : {}),
   };
 }
 
-/// Powers of two stand at powers of two; few places are all named.
-function logOption(chart, which, look) {
-  const values = distinct(chart.series.flatMap(series => series.points.map(point => point[which])));
-  const logBase = which === "x" && values.every(value => Number.isInteger(Math.log2(value))) ? 2 : 10;
-  if (which !== "x" || values.length > 12) return {logBase};
-  const axisLabel = {...look.axisLabel, customValues: values, formatter: value => tickText(value, chart[which])};
-  return {logBase, axisLabel, axisTick: {show: true, customValues: values, lineStyle: look.axisLine.lineStyle}};
+/// All that an axis has to show, in order.
+function valuesOn(chart, which) {
+  const ends = which === "x" ? chart.series.flatMap(series => series.x_ends)
+    : chart.series.flatMap(series => series.points.filter(hasInterval).flatMap(point => [point.y_low, point.y_high]));
+  return distinct([...chart.series.flatMap(series => series.points.map(point => point[which])), ...ends]);
+}
+
+/// Along x, powers of two stand at powers of two, and few places are all named; up y, whole decades or 1, 2, 5.
+function logOption(values, axis, which, look) {
+  const tickLabel = {...look.axisLabel, formatter: value => tickText(value, axis)};
+  const at = ticks => ({axisLabel: {...tickLabel, customValues: ticks},
+                        axisTick: {show: which === "x", customValues: ticks, lineStyle: look.axisLine.lineStyle}});
+  const positive = values.filter(value => value > 0);
+  if (which === "y" && positive.length > 0) {
+    const ticks = decimalTicks(positive[0], positive.at(-1));
+    return {type: "log", min: ticks[0], max: ticks.at(-1), ...at(ticks), splitLine: {show: true, lineStyle: look.axisLine.lineStyle}};
+  }
+  const logBase = positive.every(value => Number.isInteger(Math.log2(value))) ? 2 : 10;
+  return {type: "log", logBase, ...(positive.length <= 12 ? at(positive) : {})};
+}
+
+/// Powers of ten around [low, high], with their doubles and fivefolds where these are few.
+function decimalTicks(low, high) {
+  const steps = high / low < 1000 ? [1, 2, 5] : [1];
+  const all = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); ++power)
+    all.push(...steps.map(step => Number(`${step}e${power}`)));
+  const first = all.findLastIndex(tick => tick <= low);
+  const last = all.findIndex(tick => tick >= high);
+  return all.slice(Math.max(first, 0), (last < 0 ? all.length : Math.max(last, first + 1)) + 1);
 }
 
 function zoomOption(colours) {

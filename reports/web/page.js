@@ -18,10 +18,14 @@ function draw(figure, chart) {
   place.style.height = `${plotHeight(chart, plot.clientWidth)}px`;
   plot.replaceChildren(place);
   const drawn = echarts.init(place, null, {renderer: points > MANY_POINTS ? "canvas" : "svg"});
-  const redraw = () => drawn.setOption(chartOption(chart, currentColours()), true);
+  const redraw = () => drawn.setOption(chartOption(chart, currentColours(), drawn.getWidth()), true);
   redraw();
   if (chart.series.length > 1 || layoutOf(chart) === "spans") plot.before(legend(chart, drawn));
-  new ResizeObserver(() => drawn.resize()).observe(plot);
+  new ResizeObserver(() => {
+    if (plot.clientWidth === drawn.getWidth()) return;
+    drawn.resize();
+    redraw();
+  }).observe(plot);
   return {drawn, redraw};
 }
 
@@ -29,7 +33,7 @@ function draw(figure, chart) {
 function legend(chart, drawn) {
   const list = element("ul", "legend");
   chart.series.forEach((series, index) => {
-    const button = element("button", "", series.name);
+    const button = element("button", "", series.name || axisTitle(chart.y));
     button.type = "button";
     button.setAttribute("aria-pressed", "true");
     button.insertAdjacentHTML("afterbegin", legendSign(series, index));

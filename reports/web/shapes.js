@@ -18,8 +18,10 @@ function intervalBand(series, id, colour) {
   };
 }
 
-/// A whisker at each point that has an interval.
-function intervalWhiskers(series, id, colour, isFlipped) {
+const BAR_LAYOUT = {barMaxWidth: 28, barGap: "10%"};
+
+/// A whisker at each point that has an interval; for bars, on the one that stands at `place.index` of `place.count`.
+function intervalWhiskers(series, id, colour, isFlipped, place) {
   const points = series.points.filter(hasInterval);
   const cap = 4;
   return {
@@ -27,7 +29,11 @@ function intervalWhiskers(series, id, colour, isFlipped) {
     data: points.map(p => [p.x, p.y_low, p.y_high]),
     encode: isFlipped ? {x: [1, 2], y: 0} : {x: 0, y: [1, 2]},
     renderItem: (params, api) => {
-      const end = y => api.coord(pair(api.value(0), y, isFlipped));
+      const aside = place.index < 0 ? 0 : api.barLayout({...BAR_LAYOUT, count: place.count})[place.index].offsetCenter;
+      const end = value => {
+        const [x, y] = api.coord(pair(api.value(0), value, isFlipped));
+        return isFlipped ? [x, y + aside] : [x + aside, y];
+      };
       const [low, high] = [end(api.value(1)), end(api.value(2))];
       const across = ([x, y]) => isFlipped ? [[x, y - cap], [x, y + cap]] : [[x - cap, y], [x + cap, y]];
       return {type: "group", children: [[low, high], across(low), across(high)].map(([[x1, y1], [x2, y2]]) => (
@@ -39,7 +45,7 @@ function intervalWhiskers(series, id, colour, isFlipped) {
 /// Lines and regions across the chart at places of one axis. They widen the axis so that they are seen.
 function axisMarks(marks, isOnX, id, colours) {
   return {
-    type: "custom", id, silent: true, clip: true, z: 0, tooltip: {show: false},
+    type: "custom", id, silent: true, z: 0, tooltip: {show: false},
     data: marks.map(mark => [mark.at, mark.end ?? mark.at]), encode: isOnX ? {x: [0, 1]} : {y: [0, 1]},
     renderItem: (params, api) => markShape(marks[params.dataIndex], params, api, isOnX, colours),
   };
@@ -58,12 +64,19 @@ function markShape(mark, params, api, isOnX, colours) {
     type: "line", style: {stroke: colours.muted, lineWidth: 1.2, lineDash: [5, 4]},
     shape: {x1: shape.x, y1: shape.y, x2: shape.x + shape.width, y2: shape.y + shape.height},
   };
-  const text = {type: "text", style: {
-    text: mark.text, fill: colours.muted, fontSize: 11, width: isRegion && isOnX ? shape.width - 6 : frame.width / 2,
-    overflow: "truncate",
-    ...(isOnX ? {x: from + 4, y: frame.y + 3} : {x: frame.x + frame.width - 4, y: from - 3, align: "right", verticalAlign: "bottom"}),
-  }};
+  const width = isRegion && isOnX ? shape.width - 6 : frame.width / 2;
+  const text = {type: "text", style: {text: mark.text, fill: colours.muted, fontSize: 11, fontFamily: colours.font, width, overflow: "truncate",
+                                      ...markTextPlace(frame, from, isOnX)}};
   return {type: "group", children: [isRegion ? area : line, text]};
+}
+
+/// Right of a vertical line while there is room; above a horizontal one.
+function markTextPlace(frame, at, isOnX) {
+  if (isOnX) {
+    const isAtEnd = at > frame.x + frame.width - 60;
+    return {x: at + (isAtEnd ? -4 : 4), y: frame.y + 4, align: isAtEnd ? "right" : "left"};
+  }
+  return {x: frame.x + frame.width - 2, y: at - 3, align: "right", verticalAlign: "bottom"};
 }
 
 /// Bars from x to x_end in the rows of a timeline.
@@ -85,7 +98,8 @@ function spanShape(note, params, api, colour, colours) {
   if (!shape) return null;
   const roomForText = 48;
   const label = shape.width < roomForText || note === "" ? {} : {
-    textContent: {style: {text: note, fill: colours.background, fontSize: 11, width: shape.width - 8, overflow: "truncate"}},
+    textContent: {style: {text: note, fill: colours.background, fontSize: 11, fontFamily: colours.font,
+                           width: shape.width - 8, overflow: "truncate"}},
     textConfig: {position: "insideLeft", distance: 4},
   };
   return {type: "rect", shape, style: {fill: colour}, ...label};

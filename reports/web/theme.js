@@ -9,6 +9,7 @@ function currentColours() {
     text: colour("text"),
     muted: colour("muted"),
     line: colour("line"),
+    font: getComputedStyle(document.body).fontFamily,
     data: Array.from({length: 8}, (_, i) => colour(`data-${i}`)),
   };
 }
@@ -26,9 +27,11 @@ function seriesLook(index, colours) {
 /// The sign of a series in the legend, in the colour of the variable: it follows the theme by itself.
 function legendSign(series, index) {
   const colour = `var(--data-${index % 8})`;
+  const symbols = [`<circle cx="11" cy="6" r="4"/>`, `<path d="M7 2h8v8H7z"/>`, `<path d="M11 1.5l4.5 8h-9z"/>`,
+                   `<path d="M11 1l5 5-5 5-5-5z"/>`];
   const shapes = {
     line: `<path d="M0 6h22" stroke="${colour}" stroke-width="2.5"/>`,
-    points: `<circle cx="11" cy="6" r="4" fill="none" stroke="${colour}" stroke-width="2"/>`,
+    points: `<g fill="none" stroke="${colour}" stroke-width="2">${symbols[index % symbols.length]}</g>`,
   };
   const area = `<rect x="5" width="12" height="12" rx="2" fill="${colour}"/>`;
   return `<svg viewBox="0 0 22 12" aria-hidden="true">${shapes[series.style] ?? area}</svg>`;

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <string_view>
 
+#include "reports/page/page_json.hpp"
 #include "reports/render/page_csv.hpp"
 #include "reports/render/page_html.hpp"
 #include "reports/render/page_markdown.hpp"
@@ -13,6 +14,7 @@ namespace {
 using namespace twinstep::reports;
 
 std::string rendered(Page const& page, std::string_view name) {
+  if (name.ends_with(".json")) return page_json(page);
   if (name.ends_with(".html")) return page_html(page);
   if (name.ends_with(".md")) return page_markdown(page);
   if (name.ends_with(".csv")) return page_csv(page);
@@ -21,7 +23,7 @@ std::string rendered(Page const& page, std::string_view name) {
 
 }  // namespace
 
-/// write_page FILE…: the page with every kind of chart, as the endings of the names say: .html, .md, .csv, .txt.
+/// write_page FILE…: the page with every kind of chart, as the endings of the names say: .html, .json, .md, .csv, .txt.
 int main(int count, char** arguments) {
   for (int i = 1; i < count; ++i) {
     auto file = std::ofstream{arguments[i]};

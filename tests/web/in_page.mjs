@@ -1,0 +1,79 @@
+// What is asked inside the page. Each function is sent there as its own text, so none may call another.
+
+/// Shapes of chart `chart` that have the colour of its series `index`: elements of an SVG, or pixels of a canvas.
+export function shapesInColour(chart, index) {
+  const plot = document.querySelectorAll(".plot")[chart];
+  const probe = document.createElement("i");
+  probe.style.color = `var(--data-${index % 8})`;
+  document.body.append(probe);
+  const wanted = getComputedStyle(probe).color;
+  probe.remove();
+  const canvas = plot.querySelector("canvas");
+  if (!canvas) {
+    const hasColour = shape => [getComputedStyle(shape).fill, getComputedStyle(shape).stroke].includes(wanted);
+    return [...plot.querySelectorAll("svg path, svg rect, svg circle, svg polyline, svg polygon")].filter(hasColour).length;
+  }
+  const [r, g, b] = wanted.match(/\d+/g).map(Number);
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", {willReadFrequently: true});
+  copy.drawImage(canvas, 0, 0);
+  const {data} = copy.getImageData(0, 0, canvas.width, canvas.height);
+  const isNear = (found, channel) => Math.abs(found - channel) <= 4;  // many thin shapes upon each other are rounded
+  let count = 0;
+  for (let i = 0; i < data.length; i += 4) count += isNear(data[i], r) && isNear(data[i + 1], g) && isNear(data[i + 2], b);
+  return count;
+}
+
+/// Elements that reach beyond the window, other than inside of what scrolls.
+export function widerThanWindow() {
+  const width = document.documentElement.clientWidth;
+  const scrolls = element => element && (["auto", "hidden"].includes(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
+  return [...document.querySelectorAll("body *")]
+    .filter(element => element.getBoundingClientRect().right > width + 0.5 && !scrolls(element.parentElement))
+    .map(element => `${element.tagName}.${element.className.baseVal ?? element.className}`);
+}
+
+/// The tooltip of a point, in words and numbers.
+export function tooltip(chart, series, point) {
+  const data = JSON.parse(document.getElementById("page").textContent).sections.flatMap(section => section.charts)[chart];
+  const place = document.querySelectorAll(".plot > div")[chart];
+  const drawn = echarts.getInstanceByDom(place);
+  const all = drawn.getOption().series;
+  const seriesIndex = all.findIndex(one => one.id === `series ${series}`);
+  // Areas that are stacked on each other have values at all places of all of them.
+  const isStep = data.series[series].style === "steps" && data.is_stacked;
+  const dataIndex = isStep ? all[seriesIndex].data.findIndex(pair => pair[0] === data.series[series].points[point].x) : point;
+  drawn.dispatchAction({type: "hideTip"});
+  drawn.dispatchAction({type: "showTip", seriesIndex, dataIndex});
+  const tip = place.querySelector(".tip");
+  const number = text => Number(text.replace(/\u00a0.*/, "").replaceAll(",", ""));
+  return {
+    name: tip.querySelector("b").textContent,
+    values: [...tip.querySelectorAll("tr")].map(row => ({
+      name: row.querySelector("th").textContent,
+      value: number(row.querySelector(".value").textContent),
+      note: row.querySelector(".note")?.textContent,
+    })),
+  };
+}
+
+/// Opens the numbers of a chart and gives the cells of their rows.
+export async function openNumbers(chart) {
+  const details = document.querySelectorAll("figure details")[chart];
+  const toggled = new Promise(resolve => details.addEventListener("toggle", resolve, {once: true}));
+  details.open = true;
+  await toggled;
+  return [...details.querySelectorAll("tbody tr")].map(row => [...row.cells].map(cell => cell.textContent));
+}
+
+export function nextFrames() {
+  return new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+}
+
+export function background() {
+  return getComputedStyle(document.body).backgroundColor;
+}
+
+export function pressLegend(chart, series) {
+  document.querySelectorAll("figure")[chart].querySelectorAll(".legend button")[series].click();
+  return new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+}
