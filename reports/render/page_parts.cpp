@@ -33,6 +33,13 @@ ColumnKind kind_of(PageTable const& table, std::size_t column) {
   return has_number && is_all_numbers ? ColumnKind::kNumber : ColumnKind::kText;
 }
 
+/// In binary units where that is a short whole number, as sizes of messages are; otherwise in decimal ones.
+std::string bytes_text(double value) {
+  auto const bytes = Bytes{std::llround(value)};
+  auto const binary = memory_text(bytes);
+  return binary.find(".0 ") != std::string::npos ? binary : traffic_text(bytes);
+}
+
 }  // namespace
 
 std::vector<ColumnKind> column_kinds(PageTable const& table) {
@@ -49,7 +56,10 @@ std::string number_text(double number) {
 }
 
 std::string value_text(double value, Axis const& axis) {
-  if (axis.categories.empty()) return number_text(value) + (axis.unit.empty() ? "" : " " + one_line(axis.unit));
+  if (axis.categories.empty()) {
+    if (axis.unit == "B") return bytes_text(value);
+    return axis.unit.empty() ? number_text(value) : fmt::format("{} {}", number_text(value), one_line(axis.unit));
+  }
   auto const index = static_cast<std::size_t>(std::max(0.0, value));
   return index < axis.categories.size() ? one_line(axis.categories[index]) : std::string{};
 }

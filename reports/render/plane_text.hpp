@@ -4,17 +4,19 @@
 #include <string>
 
 #include "reports/page/page.hpp"
+#include "reports/render/text_canvas.hpp"
 #include "reports/table.hpp"
 
 namespace twinstep::reports {
 
 /// Lines, steps and points of a chart on a plane of characters, twelve rows high, with its axes: a marker for each
-/// point, dots between the points of a line, a bar for an interval. Series differ by their `plane_marker`.
+/// point, dots between the points of a line, a bar for an interval.
 [[nodiscard]] std::string plane_text(Chart const& chart, TextStyle const& style);
 
-[[nodiscard]] std::string_view plane_marker(std::size_t series);
+/// Series upon each other as areas, each holding its value until its next point. Requires points in the order of x.
+[[nodiscard]] std::string areas_text(Chart const& chart, TextStyle const& style);
 
 /// The line under a plane: both ends of the axis and its title, `indent` columns in, `cells` wide.
-[[nodiscard]] std::string x_axis_text(Axis const& axis, double low, double high, std::size_t indent, std::size_t cells);
+[[nodiscard]] std::string x_axis_text(Axis const& axis, CellScale const& scale, std::size_t indent, std::size_t cells);
 
 }  // namespace twinstep::reports

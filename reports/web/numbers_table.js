@@ -28,8 +28,8 @@ function sharedRows(chart) {
 
 function cellText(point) {
   if (!point) return "–";
-  const interval = hasInterval(point) ? ` (${point.y_low} to ${point.y_high})` : "";
-  return `${point.y}${interval}` + (point.note && ` ${point.note}`);
+  const interval = hasInterval(point) ? ` (${intervalText(point)})` : "";
+  return numberText(point.y) + interval + (point.note && ` · ${point.note}`);
 }
 
 function spanRows(chart) {
@@ -39,6 +39,6 @@ function spanRows(chart) {
   return {
     headers: ["what", chart.y.name || "row", "kind", `from${unit}`, `to${unit}`],
     rows: spans.map(({series, point, end}) =>
-      [point.note, chart.y.categories[point.y] ?? "", series.name, String(point.x), String(end)]),
+      [point.note, chart.y.categories[point.y] ?? "", series.name, numberText(point.x), numberText(end)]),
   };
 }

@@ -87,7 +87,7 @@ test("tooltips say the values of the JSON", async () => {
   assert.deepEqual(complaints, []);
 });
 
-test("the table of numbers has every point as it is in the JSON", async () => {
+test("the table of numbers has every point of the JSON", async () => {
   await open(PHONE, "light");
   for (const [i, chart] of charts.entries()) {
     const rows = await ask(inPage.openNumbers, i);
@@ -95,9 +95,9 @@ test("the table of numbers has every point as it is in the JSON", async () => {
     const places = new Set(chart.series.flatMap(series => series.points.map(point => point.x)));
     const points = chart.series.reduce((sum, series) => sum + series.points.length, 0);
     assert.equal(rows.length, isTimeline ? points : places.size, chart.title);
-    const cells = rows.flat().join("\n");
+    const found = new Set(rows.flat().map(cell => parseFloat(cell.replaceAll(",", ""))));
     for (const [series] of seriesWithPoints(chart))
-      for (const point of series.points) assert.ok(cells.includes(String(isTimeline ? point.x : point.y)), chart.title);
+      for (const point of series.points) assert.ok(found.has(shown(isTimeline ? point.x : point.y)), chart.title);
   }
   assert.deepEqual(await ask(inPage.widerThanWindow), []);
   assert.deepEqual(complaints, []);
