@@ -27,7 +27,7 @@ std::size_t side_width(CellScale const& y, Axis const& axis) {
 std::string framed(TextCanvas const& canvas, Chart const& chart, CellScale const& x, CellScale const& y,
                    std::size_t cells) {
   auto const width = side_width(y, chart.y);
-  auto text = chart.y.name.empty() ? std::string{} : one_line(chart.y.name) + "\n";
+  auto text = chart.y.name.empty() ? std::string{} : shortened(one_line(chart.y.name), width + 2 + cells) + "\n";
   for (std::size_t row = 0; row < kRows; ++row) {
     auto const label = side(row, y, chart.y);
     text += fmt::format("{}{} │{}\n", std::string(width - display_width(label), ' '), label, canvas.row(row));

@@ -1,0 +1,122 @@
+#include "reports/render/page_text.hpp"
+
+#include <sstream>
+
+#include "reports/render/chart_text.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/web/every_chart.hpp"
+
+using namespace twinstep;
+using namespace twinstep::reports;
+
+namespace {
+
+std::vector<std::string> lines(std::string const& text) {
+  auto out = std::vector<std::string>{};
+  auto stream = std::istringstream{text};
+  for (auto line = std::string{}; std::getline(stream, line);) out.push_back(line);
+  return out;
+}
+
+Chart bars(bool is_stacked, std::vector<double> const& first, std::vector<double> const& second) {
+  auto chart = Chart{.x = {.categories = {"a", "b"}}, .y = {.unit = "ms"}, .is_stacked = is_stacked};
+  for (auto const& values : {first, second}) {
+    auto series = Series{.name = "s" + std::to_string(chart.series.size()), .style = SeriesStyle::kBars};
+    for (std::size_t i = 0; i < values.size(); ++i) series.points.push_back({static_cast<double>(i), values[i]});
+    chart.series.push_back(series);
+  }
+  return chart;
+}
+
+}  // namespace
+
+TEST_CASE("bars are as long as their values", "[reports][page_text]") {
+  // 40 columns: 1 for the name, 16 for values, 2 between: 21 cells, 0 in the first and 4 ms in the last. A bar fills
+  // the cells before the one of its value: 20 for 4 ms, 10 for 2 ms, 5 for 1 ms.
+  auto const text = lines(chart_text(bars(false, {4, 2}, {1, 4}), {.width = 40}));
+  REQUIRE(text.size() == 5);
+  CHECK(text[0] == "a ████████████████████  4 ms");
+  CHECK(text[1] == "  ▒▒▒▒▒                 1 ms");
+  CHECK(text[2] == "b ██████████            2 ms");
+  CHECK(text[4] == "█ s0   ▒ s1");
+}
+
+TEST_CASE("stacked bars begin where the last one ended, with their sum beside them", "[reports][page_text]") {
+  // 5 ms in 20 cells: 4 cells for each ms.
+  auto const text = lines(chart_text(bars(true, {4, 2}, {1, 2}), {.width = 40}));
+  CHECK(text[0] == "a ████████████████▒▒▒▒  5 ms");
+  CHECK(text[1] == "b ████████▒▒▒▒▒▒▒▒      4 ms");
+}
+
+TEST_CASE("bars below nothing go to the left, and each value is said", "[reports][page_text]") {
+  // From -2 to 2 ms in 20 cells: 5 cells for each ms, nothing is at the eleventh.
+  auto const text = lines(chart_text(bars(true, {2, 1}, {-2, -1}), {.width = 40}));
+  CHECK(text[0] == "a ▒▒▒▒▒▒▒▒▒▒██████████  2, -2 ms");
+  CHECK(text[1] == "b      ▒▒▒▒▒█████       1, -1 ms");
+}
+
+TEST_CASE("a timeline has a row for each stream", "[reports][page_text]") {
+  // 31 columns: "net" and a space leave 27 cells: 13 ms in 26 steps, two cells each.
+  auto const chart =
+      Chart{.x = {.name = "time", .unit = "ms"},
+            .y = {.categories = {"gpu", "net"}},
+            .series = {{.name = "k", .style = SeriesStyle::kSpans, .points = {{0, 0}, {8, 0}}, .x_ends = {5, 13}},
+                       {.name = "c", .style = SeriesStyle::kSpans, .points = {{5, 1}}, .x_ends = {8}}}};
+  auto const text = lines(chart_text(chart, {.width = 31}));
+  REQUIRE(text.size() == 4);
+  CHECK(text[0] == "gpu ██████████      ██████████");
+  CHECK(text[1] == "net           ▒▒▒▒▒▒");
+  CHECK(text[2] == "    0 ms       time       13 ms");
+}
+
+TEST_CASE("points of a line are at their places, on logarithmic axes too", "[reports][page_text]") {
+  // 1 to 100 and 1 to 100 in decades: 10 is in the middle of both.
+  auto const chart = Chart{.x = {.is_logarithmic = true},
+                           .y = {.is_logarithmic = true},
+                           .series = {{.name = "l", .points = {{1, 1}, {10, 10}, {100, 100}, {0, 5}}}}};
+  // "100 │" takes 5 columns of 30: 25 cells; the middle is the thirteenth, and between rows 5 and 6 of 0 to 11.
+  auto const text = lines(chart_text(chart, {.width = 30}));
+  REQUIRE(text.size() == 13);
+  CHECK(text[0].ends_with("●"));
+  CHECK(text[0].starts_with("100 │"));
+  CHECK(display_width(text[5].substr(0, text[5].find("●"))) == 5 + 12);
+  CHECK(text[11].starts_with("  1 │●"));
+}
+
+TEST_CASE("steps upon each other are areas that hold their values", "[reports][page_text]") {
+  // 6 over the first half, 12 over the second, in 12 rows: the upper six are empty at first.
+  auto const chart = Chart{.is_stacked = true,
+                           .series = {{.name = "below", .style = SeriesStyle::kSteps, .points = {{0, 6}, {10, 6}}},
+                                      {.name = "above", .style = SeriesStyle::kSteps, .points = {{5, 6}}}}};
+  auto const text = lines(chart_text(chart, {.width = 25}));  // "12 │" leaves 21 cells: 5 is in the eleventh
+  CHECK(text[0] == "12 │          ▒▒▒▒▒▒▒▒▒▒▒");
+  CHECK(text[5] == "   │          ▒▒▒▒▒▒▒▒▒▒▒");
+  CHECK(text[6] == "   │█████████████████████");
+}
+
+TEST_CASE("a chart without points says so", "[reports][page_text]") {
+  CHECK(chart_text({}, {}) == "no data\n");
+  CHECK(chart_text({.y = {.is_logarithmic = true}, .series = {{.points = {{1, -1}}}}}, {}) == "no data\n");
+}
+
+TEST_CASE("charts keep to the width that they are given", "[reports][page_text]") {
+  for (auto const& section : every_chart().sections)
+    for (auto const& chart : section.charts)
+      for (auto const width : std::vector<std::size_t>{60, 80, 120})
+        for (auto const& line : lines(chart_text(chart, {.width = width}))) {
+          INFO(chart.title << "\n" << line);
+          CHECK(display_width(line) <= width);
+        }
+}
+
+TEST_CASE("texts do not speak to the terminal", "[reports][page_text]") {
+  auto const text = page_text({.title = "a\x1b[31mb", .commands = {"c\nd"}}, {});
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(text.find("a\\x1b[31mb") != std::string::npos);
+  CHECK(text.find("  c\\x0ad\n") != std::string::npos);
+}
+
+TEST_CASE("a command stays on one line, to be copied", "[reports][page_text]") {
+  auto const command = std::string(200, 'c') + " " + std::string(200, 'd');
+  CHECK(page_text({.title = "t", .commands = {command}}, {}).find("\n  " + command + "\n") != std::string::npos);
+}
