@@ -46,11 +46,12 @@ std::uint32_t CachingAllocator::pool_of(std::int64_t size, StreamId stream) {
 /// The smallest free block that holds `size`, taken; kNone if there is none.
 CachingAllocator::Block CachingAllocator::find_free(std::uint32_t pool, std::int64_t size) {
   auto const& free = pools_[pool].free;
-  auto found = std::ranges::lower_bound(free, size, {}, &FreeBlock::size);
-  if (found == free.end()) return kNone;
+  auto found = free.at_least(size);
+  if (!found) return kNone;
   if (settings_.expandable_segments) {
     // A block that can grow counts as large as it can get.
-    for (auto next = found + 1; next != free.end() && reach(next->block) < reach(found->block);) found = next++;
+    for (auto next = free.after(*found); next && reach(next->block) < reach(found->block); next = free.after(*next))
+      found = next;
   } else if (settings_.max_split) {
     auto const limit = settings_.max_split->count();
     if (size < limit ? found->size >= limit : found->size >= size + kLargeSegment) return kNone;
@@ -148,17 +149,14 @@ void CachingAllocator::make_free(Block block) {
 void CachingAllocator::keep(Block block) {
   auto& stretch = blocks_[block];
   stretch.state = State::kFree;
-  auto& free = pools_[stretch.pool].free;
-  auto const entry = FreeBlock{stretch.size, stretch.address, block};
-  free.insert(std::ranges::lower_bound(free, entry), entry);
+  pools_[stretch.pool].free.add({stretch.size, stretch.address, block});
 }
 
 /// Takes a block from the free ones of its pool.
 void CachingAllocator::take(Block block) {
   auto& stretch = blocks_[block];
   stretch.state = State::kTaken;
-  auto& free = pools_[stretch.pool].free;
-  free.erase(std::ranges::lower_bound(free, FreeBlock{stretch.size, stretch.address, block}));
+  pools_[stretch.pool].free.remove({stretch.size, stretch.address, block});
 }
 
 CachingAllocator::Block CachingAllocator::new_block(Stretch const& stretch) {
@@ -177,8 +175,7 @@ void CachingAllocator::release_everything_free() {
   for (std::size_t i = 0; i < blocks_.size(); ++i)
     if (blocks_[i].state == State::kWaitsForEvent) free(static_cast<Block>(i));
   for (auto const& pool : pools_) {
-    auto const free = pool.free;  // releasing changes it
-    for (auto const& entry : free)
+    for (auto const& entry : pool.free.all())  // releasing changes them
       if (settings_.expandable_segments)
         unmap_pages(entry.block);
       else if (is_whole_segment(entry.block))
@@ -192,14 +189,14 @@ bool CachingAllocator::release_uncut_blocks(std::uint32_t pool, std::int64_t siz
   auto const limit = settings_.max_split->count();
   auto const wanted = std::max(size, limit);
   auto const& free = pools_[pool].free;
-  if (auto const found = std::ranges::lower_bound(free, wanted, {}, &FreeBlock::size); found != free.end()) {
+  if (auto const found = free.at_least(wanted)) {
     release_segment(found->block);
     return true;
   }
   auto released = std::int64_t{0};
-  while (released < wanted && !free.empty() && free.back().size >= limit) {
-    released += free.back().size;
-    release_segment(free.back().block);
+  for (auto largest = free.last(); released < wanted && largest && largest->size >= limit; largest = free.last()) {
+    released += largest->size;
+    release_segment(largest->block);
   }
   return released >= wanted;
 }

@@ -6,6 +6,7 @@
 
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
+#include "sim/engine/free_blocks.hpp"
 #include "sim/hardware/cluster.hpp"
 
 namespace twinstep::engine {
@@ -65,14 +66,8 @@ class CachingAllocator {
     std::uint32_t pool = 0;
     State state = State::kTaken;
   };
-  struct FreeBlock {
-    std::int64_t size = 0;
-    std::int64_t address = 0;
-    Block block = kNone;
-    auto operator<=>(FreeBlock const&) const = default;
-  };
   struct Pool {
-    std::vector<FreeBlock> free;  // the smallest first
+    FreeBlocks free;
     std::vector<Block> unmapped;  // stretches of an expandable segment that have no pages, the lowest first
     std::int64_t mapped = 0;      // bytes of its pages
   };
