@@ -41,7 +41,7 @@ class DeepSpeed12 : public DataParallel {
         buckets_{context.parameters, buckets(), 1},
         lane_{overlaps() ? context.role.stream("reduction") : context.compute, context.groups.all(context.program)},
         parameters_{whole_parameters(context, layout_)},
-        made_(context.parameters.count()) {
+        made_{context} {
     auto const add = [&](std::string_view name, std::int64_t elements, DataType type) {
       return persistent_buffer(context, name, elements, type, MemoryCategory::kGradients);
     };
@@ -53,19 +53,13 @@ class DeepSpeed12 : public DataParallel {
     }
     if (!is_stage_1()) sums_ = add("gradient_partition", partition(), context.plan.precision);
     wide_ = add("gradient_partition.wide", partition(), master_type(context.plan));
-    optimizer_.emplace(context, partition());
+    optimizer_.emplace(context, partition(), MemorySpace::kDevice, OptimizerStates::Copies::kApart);
   }
 
   Region parameter(ParameterId id) override { return layout_.place(parameters_, id); }
   Region gradient(ParameterId id) override {
     if (is_stage_1()) return layout_.place(gradients_, id);
-    auto& made = made_[id.index()];
-    if (!made.exists())
-      made = context_.role.buffer({.name = made_name_,
-                                   .elements = context_.parameters.elements(id),
-                                   .type = context_.plan.precision,
-                                   .category = MemoryCategory::kGradients});
-    return context_.role.whole(made);
+    return made_.of(id);
   }
   bool adds_to_gradients() const override { return is_stage_1() && !context_.is_first_micro_step(); }
 
@@ -85,8 +79,7 @@ class DeepSpeed12 : public DataParallel {
     auto const lane = Lane{context_.compute, lane_.communicator};
     auto const own = own_partition();
     if (cpu_optimizer_) {
-      check_gradients(context_, host_gradients_->whole(), lane);
-      cpu_optimizer_->update(host_gradients_->whole(), own);
+      cpu_optimizer_->update(*host_gradients_, lane, own);
     } else {
       auto const gradients = context_.role.whole(wide_);
       if (sums_.exists()) copy_kernel(context_, context_.compute, widen_name_, context_.role.whole(sums_), gradients);
@@ -140,7 +133,7 @@ class DeepSpeed12 : public DataParallel {
     open_ = index;
     if (is_alone(buckets_.groups()[index])) return;
     copy_kernel(context_, context_.compute, fill_name_, gradient(id), buckets_.place_in_group(ipg_buffer(), id));
-    made_[id.index()] = {};
+    made_.let_go(id);
   }
 
   [[nodiscard]] BufferId ipg_buffer() {
@@ -161,7 +154,7 @@ class DeepSpeed12 : public DataParallel {
     if (overlaps()) hand_over();
     sum(bucket, region);
     keep_own(own_pieces(context_, layout_, buckets_, bucket, region, is_stage_1() ? wide_ : sums_));
-    if (is_alone(bucket)) made_[first.index()] = {};
+    if (is_alone(bucket)) made_.let_go(first);
     if (overlaps()) which_ = 1 - which_;
     open_.reset();
   }
@@ -226,17 +219,16 @@ class DeepSpeed12 : public DataParallel {
   FlatLayout buckets_;
   Lane lane_;
   BufferId parameters_;
-  BufferId gradients_;          // stage 1: all
-  BufferId sums_;               // stage 2: of the partition, over micro-batches
-  BufferId wide_;               // of the partition, in fp32
-  std::vector<BufferId> made_;  // stage 2, by parameter: until it is in a bucket
+  BufferId gradients_;  // stage 1: all
+  BufferId sums_;       // stage 2: of the partition, over micro-batches
+  BufferId wide_;       // of the partition, in fp32
+  MadeGradients made_;  // stage 2
   std::array<BufferId, 2> buffers_;
   std::size_t which_ = 0;
   std::optional<std::size_t> open_;  // the bucket that is being filled
   std::optional<OptimizerStates> optimizer_;
   std::optional<HostGradients> host_gradients_;
   std::optional<CpuOptimizer> cpu_optimizer_;
-  NameId made_name_ = context_.name("grad");
   NameId bucket_name_ = context_.name("ipg_buffer");
   NameId fill_name_ = context_.name("ipg_buffer.fill");
   NameId divide_name_ = context_.name("ipg_buffer.divide");

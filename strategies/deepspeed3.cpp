@@ -84,15 +84,8 @@ class DeepSpeed3 : public DataParallel {
   }
   void update() override {
     auto const lane = Lane{context_.compute, lane_.communicator};
-    auto updated = OpId{};
-    auto const gradients = gradients_.whole();
-    check_gradients(context_, gradients, lane);
-    if (cpu_optimizer_) updated = cpu_optimizer_->update(gradients, context_.role.whole(shards_));
-    for (std::int64_t begin = 0; optimizer_ && begin < partition(); begin += options().sub_group_size) {
-      auto const count = std::min(options().sub_group_size, partition() - begin);
-      updated = optimizer_->update(begin, {shards_, begin, count}, {gradients.buffer, begin, count});
-    }
-    gather_persistent(updated);
+    gather_persistent(cpu_optimizer_ ? cpu_optimizer_->update(gradients_.on_host(), lane, context_.role.whole(shards_))
+                                     : update_partition(lane));
   }
 
  private:
@@ -158,7 +151,7 @@ class DeepSpeed3 : public DataParallel {
     if (offloads_optimizer(context_.plan))
       cpu_optimizer_.emplace(context_, partition(), options().sub_group_size);
     else
-      optimizer_.emplace(context_, partition());
+      optimizer_.emplace(context_, partition(), MemorySpace::kDevice, OptimizerStates::Copies::kApart);
   }
 
   [[nodiscard]] BufferId buffer(NameId name, std::int64_t elements, MemoryCategory category,
@@ -289,6 +282,17 @@ class DeepSpeed3 : public DataParallel {
     parameters_[id.index()].second_shard =
         copy_kernel(context_, context_.compute, names_.second, {whole, {0, place}, shard},
                     second_.place_shard(second_shards_, group));
+  }
+
+  OpId update_partition(Lane lane) {
+    auto const gradients = gradients_.on_device();
+    check_gradients(context_, gradients, lane);
+    auto updated = OpId{};
+    for (std::int64_t begin = 0; begin < partition(); begin += options().sub_group_size) {
+      auto const count = std::min(options().sub_group_size, partition() - begin);
+      updated = optimizer_->update(begin, {shards_, begin, count}, {gradients.buffer, begin, count});
+    }
+    return updated;
   }
 
   void gather_persistent(OpId updated) {

@@ -16,23 +16,13 @@ PartitionGradients::PartitionGradients(StepContext& context, FlatLayout const& l
       reduce_{overlaps() ? context.role.stream("reduce_and_partition") : context.compute},
       bucket_{persistent_buffer(context, "ipg_buffer", options().reduce_bucket_size, context.plan.precision,
                                 MemoryCategory::kBuckets)},
-      gradients_(context.parameters.count()) {
+      made_{context} {
   auto const partition = layout.total() / layout.shards();
   if (offloads_optimizer(context.plan))
     host_gradients_.emplace(context, partition);
   else
     sums_ = persistent_buffer(context, "gradient_partition", partition, master_type(context.plan),
                               MemoryCategory::kGradients);
-}
-
-Region PartitionGradients::of(ParameterId id) {
-  auto& made = gradients_[id.index()];
-  if (!made.exists())
-    made = context_.role.buffer({.name = gradient_name_,
-                                 .elements = context_.parameters.elements(id),
-                                 .type = context_.plan.precision,
-                                 .category = MemoryCategory::kGradients});
-  return context_.role.whole(made);
 }
 
 void PartitionGradients::add(ParameterId id, OpId by) {
@@ -49,10 +39,6 @@ void PartitionGradients::finish() {
   reductions_.clear();
 }
 
-Region PartitionGradients::whole() const {
-  return host_gradients_ ? host_gradients_->whole() : context_.role.whole(sums_);
-}
-
 void PartitionGradients::put(ParameterId id) {
   auto const elements = context_.parameters.elements(id);
   auto const is_copied = elements <= options().reduce_bucket_size;
@@ -60,7 +46,7 @@ void PartitionGradients::put(ParameterId id) {
   auto const in_bucket = Region{bucket_, bucket_elements_, elements};
   if (is_copied) copy_kernel(context_, reduce_, fill_name_, from, in_bucket);
   members_.push_back({id, is_copied ? in_bucket : from});
-  gradients_[id.index()] = {};
+  made_.let_go(id);
   bucket_elements_ += elements;
 }
 

@@ -33,13 +33,14 @@ class PartitionGradients {
   PartitionGradients(StepContext& context, FlatLayout const& layout, Lanes lanes);
 
   /// Where backward puts the gradient of `id`.
-  [[nodiscard]] program::Region of(ParameterId id);
+  [[nodiscard]] program::Region of(ParameterId id) { return made_.of(id); }
   /// It is complete after operation `by`.
   void add(ParameterId id, OpId by);
   /// The end of backward.
   void finish();
-  /// The partition's, in fp32.
-  [[nodiscard]] program::Region whole() const;
+  /// The partition's, in fp32: on the device, or on the host where the optimizer is offloaded.
+  [[nodiscard]] program::Region on_device() const { return context_.role.whole(sums_); }
+  [[nodiscard]] HostGradients const& on_host() const { return *host_gradients_; }
 
  private:
   struct Member {  // of the bucket
@@ -64,12 +65,11 @@ class PartitionGradients {
   StreamId reduce_;
   BufferId sums_;
   BufferId bucket_;
-  std::vector<BufferId> gradients_;  // by parameter: until it is in the bucket
+  MadeGradients made_;
   std::vector<Member> members_;
   std::int64_t bucket_elements_ = 0;
   std::deque<OpId> reductions_;  // that the host has not waited for
   std::optional<HostGradients> host_gradients_;
-  NameId gradient_name_ = context_.name("grad");
   NameId fill_name_ = context_.name("ipg_buffer.fill");
   NameId partitions_name_ = context_.name("ipg_buffer.partitions");
   NameId divide_name_ = context_.name("ipg_buffer.divide");

@@ -8,6 +8,16 @@ namespace twinstep::strategies {
 
 using namespace program;
 
+Region MadeGradients::of(ParameterId id) {
+  auto& made = made_[id.index()];
+  if (!made.exists())
+    made = context_.role.buffer({.name = name_,
+                                 .elements = context_.parameters.elements(id),
+                                 .type = context_.plan.precision,
+                                 .category = MemoryCategory::kGradients});
+  return context_.role.whole(made);
+}
+
 namespace {
 
 bool computes_numbers(Work const& work) {

@@ -9,6 +9,20 @@
 /// Copies that fall apart into many pieces.
 namespace twinstep::strategies {
 
+/// Gradients as backward makes them: each in a buffer of its own, until it has been taken into a bucket.
+class MadeGradients {
+ public:
+  explicit MadeGradients(StepContext& context) : context_{context}, made_(context.parameters.count()) {}
+
+  [[nodiscard]] program::Region of(ParameterId id);
+  void let_go(ParameterId id) { made_[id.index()] = {}; }
+
+ private:
+  StepContext& context_;
+  std::vector<BufferId> made_;
+  NameId name_ = context_.name("grad");
+};
+
 /// A stretch that is copied, or added, to another of as many elements.
 struct Piece {
   program::Region from;

@@ -119,7 +119,10 @@ void FsdpStates::update(StreamId reduced, std::optional<Lane> shared_by) {
   } else if (last.exists()) {
     context_.role.wait(context_.compute, last);
   }
-  if (!is_on_host()) clip_gradients(context_, gradients_, shared_by);
+  if (is_on_host())
+    clip_host_gradients(context_, cpu_, gradients_, shared_by);
+  else
+    clip_gradients(context_, gradients_, shared_by, has_master_copy(context_.plan));  // an overflow spares masters
   optimizer_.update(is_on_host() ? cpu_ : context_.compute, 0, context_.role.whole(parameters_), gradients_);
 }
 

@@ -19,7 +19,7 @@ using namespace program;
 /// with 16-bit gradients 4 + 16/d; all fp32 8 + 8/d (docs/user-guide/features/dist_optimizer.md).
 ///
 /// Not modelled: gradients of norms, biases and embeddings, which Megatron makes apart and adds to the main gradients
-/// by a kernel more, and the copy of masters to the model as a kernel of its own.
+/// by a kernel more.
 ///
 /// Source: megatron/core/distributed/param_and_grad_buffer.py (start_grad_sync, finish_param_sync),
 /// megatron/core/optimizer/distrib_optimizer.py, clip_grads.py.
@@ -33,7 +33,7 @@ class Megatron : public DataParallel {
         parameters_{whole_parameters(context, layout_)},
         gradients_{
             persistent_buffer(context, "main_gradients", layout_.total(), gradient_type(), MemoryCategory::kGradients)},
-        optimizer_{context, layout_.total() / layout_.shards()},
+        optimizer_{context, layout_.total() / layout_.shards(), MemorySpace::kDevice, OptimizerStates::Copies::kApart},
         owed_{layout_},
         gathers_(layout_.groups().size()) {}
 

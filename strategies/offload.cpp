@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "strategies/clipping.hpp"
 #include "strategies/states.hpp"
 
 namespace twinstep::strategies {
@@ -37,9 +38,23 @@ void HostGradients::keep(StreamId stream, Piece piece) {
     copy(stream, out_, piece.from, sums, piece);
     return;
   }
+  look_through(stream, piece.from);
   auto const wide = on_device(master_type(context_.plan), piece.from);
   copy_kernel(context_, stream, cast_, piece.from, wide);
   copy(stream, out_, wide, {wide_, piece.to.offset, piece.to.elements}, piece);
+}
+
+void HostGradients::look_through(StreamId stream, Region piece) {
+  auto const add = [&](std::string_view name, Region& number) {
+    auto const kernel = context_.name(name);
+    if (!number.buffer.exists()) {
+      number = squared_norm(context_, kernel);
+      zero_kernel(context_, stream, kernel, number);
+    }
+    add_squares(context_, stream, kernel, std::span{&piece, 1}, number);
+  };
+  add("overflow", checks_.overflow);
+  add("gradient_norm", checks_.norm);
 }
 
 Region HostGradients::on_device(DataType type, Region like) {
@@ -98,10 +113,11 @@ CpuOptimizer::CpuOptimizer(StepContext& context, std::int64_t elements, std::int
   if (is_apart && !has_master_copy(context.plan)) master_ = optimizer("master", elements, MemorySpace::kHost);
 }
 
-OpId CpuOptimizer::update(Region gradients, Region parameters) {
+OpId CpuOptimizer::update(HostGradients const& host, Lane lane, Region parameters) {
   auto last = OpId{};
-  auto const ready = context_.role.last_on(context_.compute);
-  if (ready.exists()) context_.role.wait(cpu_, ready);
+  auto const gradients = host.whole();
+  share_host_checks(context_, host.checks(), lane);
+  scale(gradients, host.checks().norm);
   for (std::int64_t begin = 0; begin < elements_; begin += sub_group_) {
     auto const count = std::min(sub_group_, elements_ - begin);
     auto const stretch = [&](Region whole) {
@@ -118,6 +134,19 @@ OpId CpuOptimizer::update(Region gradients, Region parameters) {
     last = put(updated, to);
   }
   return last;
+}
+
+/// A pass over the gradients in any case, as DeepSpeed's.
+void CpuOptimizer::scale(Region gradients, Region norm) {
+  context_.role.wait(cpu_, context_.role.last_on(context_.compute));
+  if (!context_.plan.clips_gradients) {
+    scale_kernel(context_, cpu_, context_.name("gradient.unscale"), gradients, 1);
+    return;
+  }
+  auto const name = context_.name("gradient_norm.to_host");
+  auto const on_host = squared_norm(context_, name, MemorySpace::kHost);
+  context_.role.wait(cpu_, copy_between(context_, context_.compute, name, norm, on_host));
+  scale_to_norm(context_, cpu_, std::span{&gradients, 1}, on_host);
 }
 
 /// Where the CPU writes what becomes `parameters`.

@@ -25,8 +25,11 @@ Function function_of(Optimizer optimizer) {
 
 }  // namespace
 
-OptimizerStates::OptimizerStates(StepContext& context, std::int64_t elements, MemorySpace space)
-    : context_{context}, space_{space}, name_{context.program.name(name_of(function_of(context.plan.optimizer)))} {
+OptimizerStates::OptimizerStates(StepContext& context, std::int64_t elements, MemorySpace space, Copies copies)
+    : context_{context},
+      space_{space},
+      copies_{copies},
+      name_{context.program.name(name_of(function_of(context.plan.optimizer)))} {
   if (has_master_copy(context.plan)) master_ = add("master", elements, master_type(context.plan));
   add_states(elements);
 }
@@ -60,28 +63,30 @@ bool OptimizerStates::is_foreach() const {
 
 std::int32_t OptimizerStates::bytes_per_element(Region parameters, DataType gradient) const {
   auto const master = bytes(master_type(context_.plan));
-  auto const copy = master_.exists() ? bytes(context_.role.get(parameters.buffer).type) : 0;
+  auto const writes_copy = master_.exists() && copies_ == Copies::kInUpdate;
+  auto const copy = writes_copy ? bytes(context_.role.get(parameters.buffer).type) : 0;
   if (is_foreach()) {
     // The passes that OptimizerStates lists but sqrt, which is a kernel of its own: 16 tensors of the master's type
     // and twice the gradient; a copy is a pass more.
-    return 16 * master + 2 * bytes(gradient) + (master_.exists() ? master + copy : 0);
+    return 16 * master + 2 * bytes(gradient) + (writes_copy ? master + copy : 0);
   }
   auto sum = 2 * master + bytes(gradient) + copy;
   for (auto const state : states_) sum += 2 * bytes(context_.role.get(state).type);
   return sum;
 }
 
-/// Gradients in the master's type, one behind the other.
-Region OptimizerStates::cast(StreamId stream, RankValue elements, std::span<Region const> gradients) {
+/// Gradients in the master's type, each a tensor of its own.
+std::vector<Region> OptimizerStates::cast(StreamId stream, std::span<Region const> gradients) {
   auto const name = context_.program.name("gradient.cast");
-  auto const to = context_.role.buffer(
-      {.name = name, .elements = elements, .type = master_type(context_.plan), .category = MemoryCategory::kWorkspace});
-  auto begin = std::int64_t{0};
+  auto out = std::vector<Region>{};
   for (auto const& gradient : gradients) {
-    copy_kernel(context_, stream, name, gradient, {to, begin, gradient.elements});
-    begin += gradient.elements.base;
+    out.push_back(context_.role.whole(context_.role.buffer({.name = name,
+                                                            .elements = gradient.elements,
+                                                            .type = master_type(context_.plan),
+                                                            .category = MemoryCategory::kWorkspace})));
+    copy_kernel(context_, stream, name, gradient, out.back());
   }
-  return context_.role.whole(to);
+  return out;
 }
 
 /// The temporary of the foreach passes: √v, then √(v / correction) + epsilon in place.
@@ -101,10 +106,10 @@ OpId OptimizerStates::update(StreamId stream, std::int64_t begin, Region paramet
   auto const stretch = [&](BufferId buffer) { return Region{buffer, begin, elements}; };
   auto const launches = multi_tensor_launches(elements.base, gradients.size());
   auto type = context_.role.get(gradients.front().buffer).type;
-  auto cast_gradient = Region{};
+  auto cast_gradients = std::vector<Region>{};
   if (is_foreach() && size_of(type) < size_of(master_type(context_.plan))) {
-    cast_gradient = cast(stream, elements, gradients);
-    gradients = std::span{&cast_gradient, 1};
+    cast_gradients = cast(stream, gradients);
+    gradients = cast_gradients;
     type = master_type(context_.plan);
   }
   if (is_foreach()) make_denominators(stream, stretch(states_.back()));
@@ -113,14 +118,17 @@ OpId OptimizerStates::update(StreamId stream, std::int64_t begin, Region paramet
   for (auto const& gradient : gradients) accesses.push_back(reads(gradient));
   for (auto const state : states_) accesses.push_back(updates(stretch(state)));
   for (auto const scales : scales_) accesses.push_back(updates(context_.role.whole(scales)));
-  if (master_.exists()) accesses.push_back(writes(parameters));
+  auto const copies_apart = master_.exists() && copies_ == Copies::kApart;
+  if (master_.exists() && !copies_apart) accesses.push_back(writes(parameters));
   constexpr std::uint32_t kOtherPasses = 7;
-  return context_.role.add(stream, name_,
-                           Elementwise{.function = function_of(context_.plan.optimizer),
-                                       .elements = elements,
-                                       .bytes_per_element = bytes_per_element(parameters, type),
-                                       .type = master_type(context_.plan)},
-                           accesses, is_foreach() ? kOtherPasses * launches : launches);
+  auto const updated = context_.role.add(stream, name_,
+                                         Elementwise{.function = function_of(context_.plan.optimizer),
+                                                     .elements = elements,
+                                                     .bytes_per_element = bytes_per_element(parameters, type),
+                                                     .type = master_type(context_.plan)},
+                                         accesses, is_foreach() ? kOtherPasses * launches : launches);
+  if (!copies_apart) return updated;
+  return copy_kernel(context_, stream, context_.name("parameters.from_masters"), stretch(master_), parameters);
 }
 
 }  // namespace twinstep::strategies

@@ -24,15 +24,20 @@ Plan plan_of(Optimizer optimizer, DataType precision = DataType::kFp32) {
           .optimizer = optimizer};
 }
 
-/// Bytes of HBM that the kernels of the scope "optimizer" move, for each parameter.
-double bytes_moved(Plan const& plan) {
-  auto const step = compiled(tiny_llama(), plan);
+/// Bytes that those memory-bound kernels of a rank move that `counts` says, for each parameter of the model.
+template <class Counts>
+double bytes_moved(program::StepProgram const& step, Counts counts) {
   auto bytes = 0.0;
   for (auto const& op : step.roles.front().operations)
-    if (auto const* kernel = std::get_if<program::Elementwise>(&op.work);
-        kernel != nullptr && step.text(op.scope) == "optimizer")
+    if (auto const* kernel = std::get_if<program::Elementwise>(&op.work); kernel != nullptr && counts(op))
       bytes += static_cast<double>(kernel->elements.base) * kernel->bytes_per_element;
   return bytes / static_cast<double>(parameter_count(tiny_llama()));
+}
+
+/// Of the scope "optimizer".
+double bytes_moved(Plan const& plan) {
+  auto const step = compiled(tiny_llama(), plan);
+  return bytes_moved(step, [&](program::Operation const& op) { return step.text(op.scope) == "optimizer"; });
 }
 
 double bytes_held(Plan const& plan) {
@@ -96,4 +101,40 @@ TEST_CASE("Megatron's host waits for the norm, others' hosts do not", "[optimize
   CHECK(operations_called(compiled(tiny_llama(), plan), "gradient_norm.item").empty());
   plan.strategy = StrategyName::kMegatron;
   CHECK(operations_called(compiled(tiny_llama(), plan), "gradient_norm.item").size() == 1);
+}
+
+TEST_CASE("gradients in host memory are clipped there, and the norm alone goes over the wire",
+          "[optimizer][clip][offload]") {
+  // Of half the parameters, in fp32: 4 bytes for the norm and 8 for the clipping, on the host's stream.
+  for (auto const strategy : {StrategyName::kFsdp1, StrategyName::kFsdp2}) {
+    auto plan = plan_of(Optimizer::kAdamWFused);
+    plan.strategy = strategy;
+    plan.offload.parameters = plan.offload.optimizer = OffloadOptions::Place::kCpu;
+    auto const without = compiled(tiny_llama(), plan);
+    plan.clips_gradients = true;
+    auto const step = compiled(tiny_llama(), plan);
+    auto const on_host = [](program::StepProgram const& of) {
+      auto const& streams = of.roles.front().streams;
+      return bytes_moved(of, [&](program::Operation const& op) {
+        return op.stream.exists() && of.text(streams[op.stream.index()].name) == "cpu";
+      });
+    };
+    INFO(name_of(strategy));
+    CHECK(on_host(step) - on_host(without) == Approx(12.0 / 2).epsilon(0.02));
+    CHECK(wire_elements(step, CollectiveKind::kAllReduce) == 1);
+    CHECK(operations_called(step, "gradient_norm.item").size() == 1);
+  }
+}
+
+TEST_CASE("Megatron and DeepSpeed copy masters to the model by a kernel of its own", "[optimizer]") {
+  // 4 bytes read and 2 written, of half the parameters.
+  for (auto const strategy : {StrategyName::kMegatron, StrategyName::kDeepSpeed1, StrategyName::kDeepSpeed3}) {
+    auto plan = plan_of(Optimizer::kAdamWFused, DataType::kBf16);
+    plan.strategy = strategy;
+    auto const step = compiled(tiny_llama(), plan);
+    INFO(name_of(strategy));
+    CHECK(bytes_moved(step, [&](program::Operation const& op) {
+            return step.text(op.name) == "parameters.from_masters";
+          }) == Approx(6.0 / 2).epsilon(0.02));
+  }
 }

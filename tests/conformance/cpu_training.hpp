@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "tests/conformance/training.hpp"
+#include "validate/cpu/executor.hpp"
+
+namespace twinstep::tests {
+
+/// Ranks as threads of this process.
+inline TrainingJob on_cpus(std::int64_t /*ranks*/, Initialise const& initialise) {
+  auto const environment = std::make_shared<cpu::Environment>(initialise);
+  return {.step = [=](program::StepProgram const& step) { return cpu::run(step, *environment); },
+          .read = [=](RankId rank, std::string_view name,
+                      std::string_view scope) { return environment->read(rank, name, scope); }};
+}
+
+constexpr double kLarge = 16;  ///< inputs and targets that make gradients whose norm is clipped
+
+/// Of the parameters, from training by the same optimizer on one rank with the whole global batch at once.
+inline double difference_from_one_rank(strategies::Plan const& plan) {
+  auto const alone = strategies::Plan{.strategy = strategies::StrategyName::kNaive,
+                                      .micro_batch = plan.global_batch,
+                                      .global_batch = plan.global_batch,
+                                      .precision = plan.precision,
+                                      .optimizer = plan.optimizer,
+                                      .clips_gradients = plan.clips_gradients};
+  auto const largest = plan.clips_gradients ? kLarge : 1;
+  return largest_difference(train(plan, on_cpus, largest), train(alone, on_cpus, largest));
+}
+
+}  // namespace twinstep::tests
