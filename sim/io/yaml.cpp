@@ -2,6 +2,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <vector>
 #include <yaml-cpp/yaml.h>
 
 #include <fmt/core.h>
@@ -74,16 +75,36 @@ class Reader {
 
   ValuePtr read_map(YAML::Node const& node, std::size_t offset, std::size_t depth) {
     auto object = Value::Object{};
+    auto merged = std::vector<ValuePtr>{};
     for (auto const& member : node) {
       auto const key_offset = static_cast<std::size_t>(std::max(member.first.Mark().pos, 0));
       if (!member.first.IsScalar()) tree_.refuse(key_offset, "found a key that is no text, expected a name", "mend it");
       auto const& key = member.first.Scalar();
+      if (key == "<<" && member.first.Tag() == "?") {
+        merged.push_back(read(member.second, key_offset, depth + 1));
+        continue;
+      }
       if (find_member(object, key) != nullptr)
         tree_.refuse(key_offset, fmt::format("found the key {} a second time, expected it once", twinstep::quoted(key)),
                      "remove one of the two");
       object.push_back({key, key_offset, read(member.second, key_offset, depth + 1)});
     }
+    for (auto const& maps : merged) merge(object, *maps);
     return tree_.make(offset, std::move(object));
+  }
+
+  /// What "<<" names: a map, or a list of them of which the first that has a key wins; a key of the map's own wins over
+  /// all. Source: yaml.org/type/merge.html, as PyYAML does it.
+  void merge(Value::Object& object, Value const& maps) const {
+    if (auto const* const list = std::get_if<Value::Array>(&maps.content)) {
+      for (auto const& map : *list) merge(object, *map);
+    } else if (auto const* const map = std::get_if<Value::Object>(&maps.content)) {
+      for (auto const& member : *map)
+        if (find_member(object, member.key) == nullptr) object.push_back(member);
+    } else {
+      tree_.refuse(maps.offset, "found what is no map behind \"<<\", expected a map or a list of maps",
+                   "write its keys out");
+    }
   }
 
   ForeignTree& tree_;

@@ -212,10 +212,9 @@ class Reader {
                              "parallelism_config_tp_size", "parallelism_config_cp_size", "parallelism_config_sp_size",
                              "parallelism_config_cp_comm_strategy", "parallelism_config_cp_backend",
                              "parallelism_config_sp_backend"});
-    for (auto const* const key :
-         {"parallelism_config_tp_size", "parallelism_config_cp_size", "parallelism_config_sp_size"})
-      if (auto const size = parallelism->find(key); size && size->integer() > 1)
-        size->fail(fmt::format("found a degree of {}, which is not modelled yet", size->integer()), "set it to 1");
+    refuse_parallelism(parallelism->find("parallelism_config_tp_size"), "tensor");
+    refuse_parallelism(parallelism->find("parallelism_config_cp_size"), "context");
+    refuse_parallelism(parallelism->find("parallelism_config_sp_size"), "sequence");
     auto const replicas = parallelism->find("parallelism_config_dp_replicate_size");
     if (replicas && replicas->integer_from(1) > 1 && config_.at("distributed_type").string() == "FSDP")
       out_.strategy.put("replicas", *replicas);

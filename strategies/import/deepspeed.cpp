@@ -44,13 +44,15 @@ constexpr auto kNotModelled = std::to_array<NotModelled>({
     {"zero_optimization.zeropp_loco_param", "quantised gradients have no error feedback", {}},
 });
 
+// allgather_bucket_size: where PyTorch has all_gather_into_tensor (1.13 and newer) DeepSpeed gathers without buckets
+// (deepspeed/runtime/utils.py, all_gather_dp_groups), as is simulated.
 constexpr auto kKeys = KnownKeys{
     .format = "a DeepSpeed configuration",
     .read = R"(
         train_batch_size train_micro_batch_size_per_gpu gradient_accumulation_steps gradient_clipping
         bf16.enabled bfloat16.enabled fp16.enabled communication_data_type optimizer.type optimizer.params.torch_adam
         activation_checkpointing tensor_parallel.autotp_size sequence_parallel_size
-        zero_optimization.stage zero_optimization.reduce_bucket_size zero_optimization.allgather_bucket_size
+        zero_optimization.stage zero_optimization.reduce_bucket_size
         zero_optimization.overlap_comm zero_optimization.reduce_scatter
         zero_optimization.use_multi_rank_bucket_allreduce zero_optimization.stage3_prefetch_bucket_size
         zero_optimization.stage3_param_persistence_threshold zero_optimization.stage3_max_live_parameters
@@ -67,6 +69,7 @@ constexpr auto kKeys = KnownKeys{
         bf16.check_grad_overflow bf16.immediate_grad_update bf16.auto_cast
         fp16.auto_cast fp16.consecutive_hysteresis fp16.hysteresis fp16.initial_scale_power fp16.loss_scale
         fp16.loss_scale_window fp16.min_loss_scale
+        zero_optimization.allgather_bucket_size
         zero_optimization.cpu_offload_use_pin_memory zero_optimization.elastic_checkpoint
         zero_optimization.enable_sanity_checks zero_optimization.gather_16bit_weights_on_model_save
         zero_optimization.ignore_unused_parameters zero_optimization.load_from_fp32_weights
@@ -113,10 +116,7 @@ class Reader {
  private:
   void refuse_other_parallelism() const {
     auto const refuse = [](std::optional<io::Node> const& degree, std::string_view kind) {
-      if (degree && !is_auto(*degree) && degree->integer() > 1)
-        degree->fail(
-            fmt::format("found {} parallelism over {} ranks, which is not modelled yet", kind, degree->integer()),
-            "set it to 1");
+      if (degree && !is_auto(*degree)) refuse_parallelism(degree, kind);
     };
     refuse(find_in(config_, "tensor_parallel", "autotp_size"), "tensor");
     refuse(config_.find("sequence_parallel_size"), "sequence");
@@ -203,8 +203,7 @@ class Reader {
   /// Options of other stages change nothing, as in DeepSpeed.
   void read_zero_options() {
     constexpr auto kEveryStage = std::to_array<std::string_view>({"reduce_bucket_size", "overlap_comm"});
-    constexpr auto kStages12 =
-        std::to_array<std::string_view>({"allgather_bucket_size", "reduce_scatter", "use_multi_rank_bucket_allreduce"});
+    constexpr auto kStages12 = std::to_array<std::string_view>({"reduce_scatter", "use_multi_rank_bucket_allreduce"});
     constexpr auto kStage3 = std::to_array<std::string_view>(
         {"stage3_prefetch_bucket_size", "stage3_param_persistence_threshold", "stage3_max_live_parameters",
          "stage3_max_reuse_distance", "sub_group_size", "zero_hpz_partition_size", "zero_quantized_weights",

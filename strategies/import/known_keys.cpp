@@ -108,6 +108,12 @@ void report_keys(io::Node const& document, KnownKeys const& known, std::vector<s
   document.fail(fmt::format("found no key of {}", known.format), "check the path and the kind of file");
 }
 
+void refuse_parallelism(std::optional<io::Node> const& degree, std::string_view kind) {
+  if (degree && degree->integer() > 1)
+    degree->fail(fmt::format("found {} parallelism of degree {}, which is not modelled yet", kind, degree->integer()),
+                 "set it to 1");
+}
+
 std::string at_place_of(io::Node const& node, std::string_view sentence) {
   return fmt::format("{}{} {}", io::place_of(node.source(), node.value().offset), node.path(), sentence);
 }

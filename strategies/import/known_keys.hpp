@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,9 @@ struct KnownKeys {
 /// Appends a sentence to `warnings` for each key of `document` that matters and is not modelled, and for each that is
 /// unknown, in their order. Throws InputError for what is no object, or has no known key at all: another kind of file.
 void report_keys(io::Node const& document, KnownKeys const& known, std::vector<std::string>& warnings);
+
+/// Throws InputError for a degree above 1 of a parallelism that is not modelled: "tensor".
+void refuse_parallelism(std::optional<io::Node> const& degree, std::string_view kind);
 
 /// "file:line:column: /path: <sentence>".
 [[nodiscard]] std::string at_place_of(io::Node const& node, std::string_view sentence);

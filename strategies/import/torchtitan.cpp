@@ -94,16 +94,13 @@ class Reader {
   }
 
   void refuse_other_parallelism() const {
-    auto const refuse = [this](std::initializer_list<Place> places, std::string_view kind) {
-      if (auto const degree = find(places); degree && degree->integer() > 1)
-        degree->fail(
-            fmt::format("found {} parallelism of degree {}, which is not modelled yet", kind, degree->integer()),
-            "set it to 1");
-    };
-    refuse({{"parallelism", "tensor_parallel_degree"}, {"training", "tensor_parallel_degree"}}, "tensor");
-    refuse({{"parallelism", "pipeline_parallel_degree"}, {"experimental", "pipeline_parallel_degree"}}, "pipeline");
-    refuse({{"parallelism", "context_parallel_degree"}, {"experimental", "context_parallel_degree"}}, "context");
-    refuse({{"parallelism", "expert_parallel_degree"}}, "expert");
+    refuse_parallelism(find({{"parallelism", "tensor_parallel_degree"}, {"training", "tensor_parallel_degree"}}),
+                       "tensor");
+    refuse_parallelism(
+        find({{"parallelism", "pipeline_parallel_degree"}, {"experimental", "pipeline_parallel_degree"}}), "pipeline");
+    refuse_parallelism(find({{"parallelism", "context_parallel_degree"}, {"experimental", "context_parallel_degree"}}),
+                       "context");
+    refuse_parallelism(find({{"parallelism", "expert_parallel_degree"}}), "expert");
   }
 
   /// Sharding is fully_shard, -1 over all that replication leaves; without sharding it is DDP.

@@ -54,7 +54,6 @@ struct FsdpOptions {
 /// DeepSpeed's ZeRO stages. Sizes in elements. Source: deepspeed/runtime/zero/config.py.
 struct DeepSpeedOptions {
   std::int64_t reduce_bucket_size = 500'000'000;
-  std::int64_t allgather_bucket_size = 500'000'000;
   std::optional<bool> overlap_comm;             ///< stage 3 does by default, stages 1 and 2 do not
   bool reduce_scatter = true;                   ///< otherwise all-reduce with predivision
   bool use_multi_rank_bucket_allreduce = true;  ///< reduce_scatter then is an all-reduce of the whole bucket

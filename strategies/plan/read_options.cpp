@@ -167,7 +167,6 @@ constexpr auto kOptions = std::to_array<Option>({
     {"shards_root", kFsdp, put<&Plan::fsdp, &FsdpOptions::shards_root>},
     {"accumulation", kFsdp, put<&Plan::fsdp, &FsdpOptions::accumulation>},
     {"reduce_bucket_size", kDeepSpeed, put_or_auto<&DeepSpeedOptions::reduce_bucket_size, 1, square>},
-    {"allgather_bucket_size", kDeepSpeed12, put<&Plan::deepspeed, &DeepSpeedOptions::allgather_bucket_size>},
     {"overlap_comm", kDeepSpeed, put<&Plan::deepspeed, &DeepSpeedOptions::overlap_comm>},
     {"reduce_scatter", kDeepSpeed12, put<&Plan::deepspeed, &DeepSpeedOptions::reduce_scatter>},
     {"use_multi_rank_bucket_allreduce", kDeepSpeed12,

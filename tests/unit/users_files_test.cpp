@@ -56,6 +56,18 @@ TEST_CASE("YAML is read with the types that PyYAML gives it", "[import]") {
   CHECK(yaml_as_json("a: &x {b: 1}\nc: *x\n") == "{\"a\": {\"b\": 1}, \"c\": {\"b\": 1}}\n");
 }
 
+TEST_CASE("a map takes the keys of those that it merges, and its own before them", "[import]") {
+  constexpr auto kBase = "a: &a {x: 1, y: 2}\nb: &b {y: 3, z: 4}\n";
+  auto const merged = [&](std::string const& map) {
+    auto const text = yaml_as_json(kBase + ("c: " + map + "\n"));
+    return text.substr(text.find("\"c\": ") + 5);
+  };
+  CHECK(merged("{<<: *a, y: 5}") == "{\"y\": 5, \"x\": 1}}\n");
+  CHECK(merged("{y: 5, <<: *a}") == "{\"y\": 5, \"x\": 1}}\n");
+  CHECK(merged("{<<: [*a, *b]}") == "{\"x\": 1, \"y\": 2, \"z\": 4}}\n");  // the first of a list wins
+  CHECK(merged("{'<<': 1}") == "{\"<<\": 1}}\n");                          // in quotes it is a key like others
+}
+
 TEST_CASE("what is no YAML or TOML is refused where it ends to be", "[import]") {
   auto const refusal = [](auto parse, std::string const& text) {
     try {
@@ -70,6 +82,7 @@ TEST_CASE("what is no YAML or TOML is refused where it ends to be", "[import]") 
   CHECK_THAT(yaml("a: 1\nb: [1, 2\n"), Catch::StartsWith("a.file:3:1: ") && Contains("no YAML"));
   CHECK_THAT(yaml("a: 1\na: 2\n"), Catch::StartsWith("a.file:2:1: ") && Contains("a second time"));
   CHECK_THAT(yaml("a: 1\n---\nb: 2\n"), Contains("2 YAML documents"));
+  CHECK_THAT(yaml("a: 1\n<<: 2\n"), Catch::StartsWith("a.file:2:5: ") && Contains("expected a map or a list of maps"));
   CHECK_THAT(yaml("? [a]\n: 1\n"), Contains("a key that is no text"));
   CHECK_THAT(yaml("&a [*a]"), Contains("nested more than"));
   CHECK_THAT(yaml(std::string(100'000, 'x')), Contains("at most 65536"));
