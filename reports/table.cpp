@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -21,6 +22,15 @@ std::string padded(std::string_view text, std::size_t width, Align align, Tone t
   auto const content = shortened(text, width);
   auto const spaces = std::string(width - display_width(content), ' ');
   return align == Align::kLeft ? toned(content, tone, style) + spaces : spaces + toned(content, tone, style);
+}
+
+/// `text` in lines of `width` columns, where it is wider, broken at spaces.
+std::vector<std::string> lines_of(std::string_view text, std::size_t width) {
+  if (display_width(text) <= width) return {std::string{text}};
+  auto stream = std::istringstream{wrapped(text, "", {.width = width})};
+  auto lines = std::vector<std::string>{};
+  for (auto line = std::string{}; std::getline(stream, line);) lines.push_back(line);
+  return lines;
 }
 
 void end_line(std::string& text) {
@@ -120,9 +130,19 @@ std::string Table::render(TextStyle const& style) const {
     return padded(columns_[i].header, column_widths[i], columns_[i].align, Tone::kHeader, style);
   });
   add_line([&](std::size_t i) { return std::string(column_widths[i], '-'); });
-  for (auto const& row : rows_)
-    add_line(
-        [&](std::size_t i) { return padded(row[i].text, column_widths[i], columns_[i].align, row[i].tone, style); });
+  for (auto const& row : rows_) {
+    auto lines = std::vector<std::vector<std::string>>{};  // by column
+    auto height = std::size_t{1};
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      lines.push_back(lines_of(row[i].text, column_widths[i]));
+      height = std::max(height, lines.back().size());
+    }
+    for (std::size_t line = 0; line < height; ++line)
+      add_line([&](std::size_t i) {
+        auto const text = line < lines[i].size() ? std::string_view{lines[i][line]} : std::string_view{};
+        return padded(text, column_widths[i], columns_[i].align, row[i].tone, style);
+      });
+  }
   return result;
 }
 

@@ -35,7 +35,7 @@ enum class Align : std::uint8_t { kLeft, kRight };
 struct Column {
   std::string header;
   Align align = Align::kRight;
-  bool may_shrink = false;  ///< its texts may be cut where the table is too wide
+  bool may_shrink = false;  ///< where the table is too wide its texts go on below, and words may be cut
 };
 
 struct Cell {
@@ -47,7 +47,7 @@ struct Cell {
 
 /// A small text table: a header, a rule, rows. Columns are as wide as their widest text, two spaces apart. A table
 /// that is too wide takes the excess from the columns that may shrink, down to 8 columns each, always from the widest;
-/// the others are never cut.
+/// the others are never cut. Texts that are then too wide are broken at spaces, and a word that is too wide is cut.
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_{std::move(columns)} {}

@@ -73,7 +73,21 @@ TEST_CASE("columns align by what readers see, not by bytes", "[reports][table]")
         "plain      –\n");
 }
 
-TEST_CASE("a table that is too wide cuts the columns that may shrink", "[reports][table]") {
+TEST_CASE("in a column that has to shrink texts go on below, so that their ends tell rows apart", "[reports][table]") {
+  // 17 + 2 + 6 columns into 20 leave 12 for the name.
+  auto table = Table{{{"name", Align::kLeft, true}, {"value"}}};
+  table.add_row({{"zero-3 + bucket 1"}, {"123456"}});
+  table.add_row({{"zero-3 + bucket 2"}, {"7"}});
+  CHECK(table.render({.width = 20}) ==
+        "name           value\n"
+        "------------  ------\n"
+        "zero-3 +      123456\n"
+        "bucket 1\n"
+        "zero-3 +           7\n"
+        "bucket 2\n");
+}
+
+TEST_CASE("a table that is too wide cuts the words of columns that may shrink", "[reports][table]") {
   // 12 + 2 + 6 columns into 18 leave 10 for the name.
   auto table = Table{{{"name", Align::kLeft, true}, {"value"}}};
   table.add_row({{"abcdefghijkl"}, {"123456"}});
