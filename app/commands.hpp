@@ -16,10 +16,36 @@ struct SimulateOptions {
   std::vector<std::string> settings;  ///< "path=value"
   std::string fidelity = "folded";    ///< an engine::Fidelity
   bool as_json = false;
-  std::optional<std::string> trace;  ///< file for the timeline
-  bool why = false;                  ///< say what the step waits for and what would help
+  std::optional<std::string> trace;   ///< file for the timeline
+  std::optional<std::string> report;  ///< file for the page of the scenario
+  bool why = false;                   ///< say what the step waits for and what would help
 };
 int simulate(SimulateOptions const& options);
+
+struct ReportOptions {
+  std::vector<std::string> results;   ///< scenarios, sweeps, timelines, plans, …: one page of all
+  std::vector<std::string> settings;  ///< "path=value", of the scenarios
+  std::optional<std::string> html;
+  std::optional<std::string> markdown;
+  std::optional<std::string> csv;
+  std::optional<std::string> json;
+  bool as_text = false;  ///< on standard output; also where no file is named
+};
+int report(ReportOptions const& options);
+
+struct SweepOptions {
+  std::string sweep;                 ///< the sweep; without `out` a results file
+  std::optional<std::string> out;    ///< the results file
+  bool resumes = false;              ///< goes on with `out` where it is there
+  std::optional<std::int64_t> jobs;  ///< threads of this process; all cores without
+  std::int64_t max_points = 1'000'000;
+  std::string fidelity = "folded";  ///< an engine::Fidelity
+  bool skips_allocator = false;     ///< memory without what the caching allocator holds beyond what is allocated
+  std::optional<std::string> csv;   ///< files for all rows, in the end
+  std::optional<std::string> jsonl;
+  bool as_json = false;
+};
+int run_sweep(SweepOptions const& options);
 
 struct CompareOptions {
   std::string a;

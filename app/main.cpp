@@ -69,6 +69,8 @@ int run(int argc, char** argv) {
     return fmt::format("twinstep: {}; {}\n", one_line(error.what()), way_out(program));
   });
   add_simulate(program, exit_code);
+  add_report(program, exit_code);
+  add_sweep(program, exit_code);
   add_compare(program, exit_code);
   add_profiles(program, exit_code);
   add_collective(program, exit_code);

@@ -15,6 +15,10 @@
 namespace twinstep::app {
 
 void write_file(std::string const& path, std::string_view text) {
+  write_file(path, [text](std::ostream& file) { file.write(text.data(), static_cast<std::streamsize>(text.size())); });
+}
+
+void write_file(std::string const& path, std::function<void(std::ostream&)> const& write) {
   auto error = std::error_code{};
   // A link stays a link: what it names is replaced. A device or a pipe is written to, never replaced.
   auto const exists = std::filesystem::exists(path, error);
@@ -29,13 +33,32 @@ void write_file(std::string const& path, std::string_view text) {
   errno = 0;
   {
     auto file = std::ofstream{written, std::ios::binary};
-    file.write(text.data(), static_cast<std::streamsize>(text.size()));
+    write(file);
     file.close();
     if (!file) give_up(errno);
   }
   if (!is_replaced) return;
   std::filesystem::rename(written, target, error);
   if (error) give_up(error.value());
+}
+
+void check_writable(std::string_view option, std::string const& path, std::vector<std::string> const& inputs) {
+  auto const fail = [&](std::string_view found, std::string_view way_out) {
+    throw InputError{fmt::format("{} {}: {}; {}", option, path.empty() ? "\"\"" : one_line(path), found, way_out)};
+  };
+  auto error = std::error_code{};
+  if (path.empty()) fail("found an empty name, expected a file", "name one");
+  if (std::filesystem::is_directory(path, error)) fail("found a directory, expected a file", "name a file in it");
+  for (auto const& input : inputs)
+    if (std::filesystem::equivalent(path, input, error))
+      fail(fmt::format("{} is an input and would be replaced", one_line(input)), "name another file");
+  auto folder = std::filesystem::path{path}.parent_path();
+  if (folder.empty()) folder = ".";
+  if (!std::filesystem::is_directory(folder, error))
+    fail(fmt::format("found no directory {}", twinstep::quoted(folder.string())), "make it, or name another file");
+  auto const is_special = std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
+  if (::access(is_special ? path.c_str() : folder.c_str(), W_OK) != 0)
+    fail(fmt::format("{} cannot be written to", twinstep::quoted(folder.string())), "name another file");
 }
 
 void print(std::string_view text) {

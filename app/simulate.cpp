@@ -8,9 +8,11 @@
 #include "app/ask.hpp"
 #include "app/commands.hpp"
 #include "app/output.hpp"
+#include "app/report/pages.hpp"
 #include "app/scenario.hpp"
 #include "app/why.hpp"
 #include "hw_profiles/writer.hpp"
+#include "reports/render/page_html.hpp"
 #include "reports/render/scenarios_table.hpp"
 #include "reports/render/summary_text.hpp"
 #include "reports/render/why_text.hpp"
@@ -36,21 +38,6 @@ std::string hash_of(std::string_view text) {
   auto hash = std::uint64_t{0xcbf29ce484222325};
   for (auto const c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return fmt::format("{:016x}", hash);
-}
-
-/// Throws InputError where a trace could not be written, before anything is computed.
-void check_trace_path(std::string const& path, std::string const& scenario) {
-  auto const fail = [&path](std::string_view found, std::string_view way_out) {
-    throw InputError{fmt::format("--trace {}: {}; {}", path.empty() ? "\"\"" : one_line(path), found, way_out)};
-  };
-  auto error = std::error_code{};
-  auto const folder = std::filesystem::path{path}.parent_path();
-  if (path.empty()) fail("found an empty name, expected a file", "name one");
-  if (std::filesystem::is_directory(path, error)) fail("found a directory, expected a file", "name a file in it");
-  if (std::filesystem::equivalent(path, scenario, error))
-    fail("found the scenario itself, which the trace would replace", "name another file");
-  if (!folder.empty() && !std::filesystem::is_directory(folder, error))
-    fail(fmt::format("found no directory {}", twinstep::quoted(folder.string())), "make it, or name another file");
 }
 
 bool is_replaceable(std::string const& path) {
@@ -149,8 +136,9 @@ int simulate(SimulateOptions const& options) {
     traces.push_back(options.trace);
     if (!options.trace) continue;
     traces.back() = trace_path(*options.trace, scenario, scenarios.size() > 1);
-    check_trace_path(*traces.back(), options.scenario);
+    check_writable("--trace", *traces.back(), {options.scenario});
   }
+  if (options.report) check_writable("--report", *options.report, {options.scenario});
   for (auto const& warning : scenarios.front().warnings) warn(warning);
 
   auto const fidelity = find_enum<engine::Fidelity>(options.fidelity).value_or(engine::Fidelity::kFolded);
@@ -159,6 +147,8 @@ int simulate(SimulateOptions const& options) {
     answers.push_back(ask_placed(options.scenario, scenarios[i], fidelity, traces[i]));
   if (options.why)
     for (std::size_t i = 0; i < scenarios.size(); ++i) answers[i].why = explain(options.scenario, options.settings, i);
+  if (options.report)
+    write_file(*options.report, reports::page_html(report_page({options.scenario}, options.settings)));
   print(options.as_json ? all_json(answers) : all_text(answers) + all_whys(answers));
   return kDone;
 }

@@ -69,6 +69,19 @@ std::string breakdown_name(BreakdownEntry const& entry) {
   return {};
 }
 
+std::string in_words(BreakdownEntry const& entry) {
+  auto const kind = entry.kind ? std::string{name_of(*entry.kind)} : std::string{};
+  switch (entry.activity) {
+    case Activity::kCompute: return kind;
+    case Activity::kTransfer: return "exposed " + kind;
+    case Activity::kWaitsForRanks: return "waiting for other ranks";
+    case Activity::kCopy: return "exposed copies to or from host memory";
+    case Activity::kWaitsForHost: return "waiting for the host to launch kernels";
+    case Activity::kIdle: return "gaps between dependent kernels";
+  }
+  return kind;
+}
+
 std::vector<BreakdownEntry> break_down(Timeline const& timeline, TrackId track) {
   auto running = SpansByKind{};
   auto waiting = std::vector<Interval>{};

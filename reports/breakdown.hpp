@@ -29,6 +29,8 @@ struct BreakdownEntry {
 
 /// "gemm", "exposed_all_gather", "waits_for_ranks", "exposed_copy", "waits_for_host", "idle".
 [[nodiscard]] std::string breakdown_name(BreakdownEntry const& entry);
+/// The same for people: "exposed all_gather", "waiting for other ranks", "gaps between dependent kernels".
+[[nodiscard]] std::string in_words(BreakdownEntry const& entry);
 
 /// Where the step time goes on one track: every moment from 0 to the step's end belongs to exactly one entry, so the
 /// entries add up to the step time to the picosecond. Entries without time are left out; the others come in the

@@ -42,6 +42,8 @@ void add_simulate(CLI::App& program, int& exit_code) {
   command
       ->add_option("--trace", options->trace, "Write the timeline: a Chrome trace for\nui.perfetto.dev and `compare`")
       ->type_name("FILE");
+  command->add_option("--report", options->report, "Write the whole page of the scenario as HTML,\nlike `report`")
+      ->type_name("FILE");
   command->footer(kScenario);
   command->callback([options, &exit_code] { exit_code = simulate(*options); });
 }

@@ -1,8 +1,5 @@
 #include "app/measure/records.hpp"
 
-#include <filesystem>
-#include <unistd.h>
-
 #include <fmt/core.h>
 
 #include "app/output.hpp"
@@ -95,22 +92,6 @@ void MeasuredRecords::write_shared(reports::JsonWriter& json) const {
     write_value(json, *cluster_);
   }
   json.member("complete", is_complete_);
-}
-
-void check_writable(std::string const& option, std::string const& path) {
-  auto const fail = [&](std::string_view found, std::string_view way_out) {
-    throw InputError{fmt::format("{} {}: {}; {}", option, path.empty() ? "\"\"" : one_line(path), found, way_out)};
-  };
-  auto error = std::error_code{};
-  if (path.empty()) fail("found an empty name, expected a file", "name one");
-  if (std::filesystem::is_directory(path, error)) fail("found a directory, expected a file", "name a file in it");
-  auto folder = std::filesystem::path{path}.parent_path();
-  if (folder.empty()) folder = ".";
-  if (!std::filesystem::is_directory(folder, error))
-    fail(fmt::format("found no directory {}", twinstep::quoted(folder.string())), "make it, or name another file");
-  auto const is_special = std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
-  if (::access(is_special ? path.c_str() : folder.c_str(), W_OK) != 0)
-    fail(fmt::format("{} cannot be written to", twinstep::quoted(folder.string())), "name another file");
 }
 
 }  // namespace twinstep::app

@@ -47,7 +47,4 @@ class MeasuredRecords {
   bool is_complete_ = false;
 };
 
-/// Throws InputError where the file that `option` names could not be written.
-void check_writable(std::string const& option, std::string const& path);
-
 }  // namespace twinstep::app

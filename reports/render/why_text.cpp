@@ -16,25 +16,12 @@ double share(Duration part, Duration whole) {
   return whole > Duration{} ? static_cast<double>(part.count()) / static_cast<double>(whole.count()) : 0;
 }
 
-std::string words_of(BreakdownEntry const& entry) {
-  auto const kind = entry.kind ? std::string{name_of(*entry.kind)} : std::string{};
-  switch (entry.activity) {
-    case Activity::kCompute: return kind;
-    case Activity::kTransfer: return "exposed " + kind;
-    case Activity::kWaitsForRanks: return "waiting for other ranks";
-    case Activity::kCopy: return "exposed copies to or from host memory";
-    case Activity::kWaitsForHost: return "waiting for the host to launch kernels";
-    case Activity::kIdle: return "gaps between dependent kernels";
-  }
-  return kind;
-}
-
 std::string waits(Summary const& summary) {
   auto entries = summary.breakdown;
   std::ranges::stable_sort(entries, std::greater{}, &BreakdownEntry::time);
   auto text = std::string{};
   for (std::size_t i = 0; i < std::min(entries.size(), kShownWaits); ++i)
-    text += fmt::format("  {:<40} {:>10}  {:>7}\n", words_of(entries[i]), time_text(entries[i].time),
+    text += fmt::format("  {:<40} {:>10}  {:>7}\n", in_words(entries[i]), time_text(entries[i].time),
                         percent_text(share(entries[i].time, summary.step_time)));
   auto const busiest = std::ranges::max_element(summary.links, {}, &LinkUse::utilisation);
   if (busiest != summary.links.end())

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "reports/page/page.hpp"
+#include "reports/summary.hpp"
+
+namespace twinstep::app {
+
+/// What the device's track that holds most holds over the step, stacked by category, with a line at its capacity.
+/// At most some two thousand moments are drawn: of those that fall together the one that holds most, so that the peak
+/// is among them.
+[[nodiscard]] reports::Chart memory_over_time_chart(timeline::Timeline const& timeline, reports::Summary const& summary,
+                                                    std::string id, std::string title);
+
+/// What is held at the peak that decides whether the step fits, category by category: each bar stands on those before
+/// it, the last one is their total.
+[[nodiscard]] reports::Chart memory_waterfall_chart(reports::Summary const& summary, std::string id, std::string title);
+
+}  // namespace twinstep::app

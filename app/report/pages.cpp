@@ -1,0 +1,128 @@
+#include "app/report/pages.hpp"
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/core.h>
+
+#include "app/data_hash.hpp"
+#include "app/report/sweep_lines.hpp"
+#include "app/version.hpp"
+#include "sim/base/input_error.hpp"
+
+namespace twinstep::app {
+namespace {
+
+constexpr std::string_view kSqlite{"SQLite format 3\0", 16};
+constexpr auto kTakes =
+    "a scenario, results of a sweep, a timeline, or what plan, validate or collective printed with --json";
+
+bool is_sqlite(std::string const& path) {
+  auto file = std::ifstream{path, std::ios::binary};
+  auto start = std::array<char, kSqlite.size()>{};
+  file.read(start.data(), start.size());
+  return file && std::string_view{start.data(), start.size()} == kSqlite;
+}
+
+/// One of the documents of JSON that have pages, known by the keys that only it has.
+struct Kind {
+  std::string_view name;
+  std::array<std::string_view, 2> keys;
+  reports::Page (*page)(io::Node const&);
+};
+
+constexpr std::array<Kind, 3> kKinds{{{"a timeline", {"traceEvents", "twinstep"}, timeline_page},
+                                      {"a sweep of a collective", {"collective", "rows"}, collective_page},
+                                      {"a validation", {"records", "families"}, validation_page}}};
+
+reports::Page page_of_document(io::Node const& document) {
+  for (auto const& kind : kKinds)
+    if (document.has(kind.keys[0]) && document.has(kind.keys[1])) return kind.page(document);
+  if (document.has("step_time_s") || document.has("runs"))
+    document.fail("found an answer of simulate", "give the scenario itself");
+  document.fail("found none of the results that have a page", fmt::format("give {}", kTakes));
+}
+
+bool is_scenario(io::Node const& document) {
+  return document.has("cluster") && document.has("model");
+}
+
+reports::Page page_of_content(std::string const& path, std::vector<std::string> const& settings) {
+  auto const refuse_settings = [&](std::string_view what) {
+    if (!settings.empty())
+      throw InputError{fmt::format("--set {}: {} is {}; --set changes scenarios only, leave it out",
+                                   one_line(settings.front()), one_line(path), what)};
+  };
+  if (is_sqlite(path)) {
+    refuse_settings("the results of a sweep");
+    return sweep_page(sweep::read_results(path));
+  }
+  auto source = io::Source{path, io::read_text(path)};
+  if (is_sweep_lines(source.text)) {
+    refuse_settings("the results of a sweep");
+    return sweep_page(read_sweep_lines(source));
+  }
+  auto const document = io::parse(std::move(source));
+  if (!document.is(io::Node::Type::kObject)) document.fail("found no object in braces", fmt::format("give {}", kTakes));
+  if (is_scenario(document)) return scenario_page(path, settings);
+  refuse_settings("no scenario");
+  return page_of_document(document);
+}
+
+reports::Page page_of(std::string const& path, std::vector<std::string> const& settings) {
+  auto page = page_of_content(path, settings);
+  page.facts.emplace_back("input", fmt::format("{}, SHA-256 {}", one_line(path), data_hash({path})));
+  return page;
+}
+
+/// Takes over what `page` says, the `number`-th of several.
+void append(reports::Page& all, reports::Page page, std::size_t number) {
+  auto const numbered = [number](std::string_view text) { return fmt::format("{}. {}", number, text); };
+  auto const name = numbered(page.title);
+  all.text += fmt::format("{}{}{}{}", all.text.empty() ? "" : " ", name, page.text.empty() ? "." : ": ", page.text);
+  for (auto& [key, value] : page.facts) all.facts.emplace_back(numbered(key), std::move(value));
+  for (auto const& warning : page.warnings) all.warnings.push_back(numbered(warning));
+  for (auto& command : page.commands) all.commands.push_back(std::move(command));
+  for (auto& section : page.sections) {
+    section.title = fmt::format("{}: {}", name, section.title);
+    for (auto& chart : section.charts) chart.id = fmt::format("r{}-{}", number, chart.id);
+    all.sections.push_back(std::move(section));
+  }
+}
+
+reports::Page joined(std::vector<reports::Page> pages) {
+  if (pages.size() == 1) return std::move(pages.front());
+  auto all = reports::Page{.title = fmt::format("{} results", pages.size())};
+  for (std::size_t i = 0; i < pages.size(); ++i) append(all, std::move(pages[i]), i + 1);
+  return all;
+}
+
+/// What a shell takes as the one word `text`.
+std::string shell_word(std::string const& text) {
+  constexpr auto kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  auto word = std::string{"'"};
+  for (auto const c : text) word += c == '\'' ? std::string{"'\\''"} : std::string{c};
+  return word + "'";
+}
+
+std::string command_of(std::vector<std::string> const& results, std::vector<std::string> const& settings) {
+  auto command = std::string{"twinstep report"};
+  for (auto const& result : results) command += " " + shell_word(result);
+  for (auto const& setting : settings) command += " --set " + shell_word(setting);
+  return command + " --out report.html";
+}
+
+}  // namespace
+
+reports::Page report_page(std::vector<std::string> const& results, std::vector<std::string> const& settings) {
+  auto pages = std::vector<reports::Page>{};
+  for (auto const& result : results) pages.push_back(page_of(result, settings));
+  auto page = joined(std::move(pages));
+  page.facts.emplace_back("version", fmt::format("twinstep {}", kVersion));
+  page.commands.insert(page.commands.begin(), command_of(results, settings));
+  return page;
+}
+
+}  // namespace twinstep::app

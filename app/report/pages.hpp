@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/sweep/results.hpp"
+#include "reports/page/page.hpp"
+#include "sim/io/document.hpp"
+
+/// Results as pages: one function for each kind of file that `report` takes.
+namespace twinstep::app {
+
+/// One page of all that the files hold, in their order; each is recognised by what is in it. Settings are of scenarios
+/// only. Throws InputError for a file that is none of the kinds below, and for settings where it is no scenario.
+[[nodiscard]] reports::Page report_page(std::vector<std::string> const& results,
+                                        std::vector<std::string> const& settings);
+
+/// The whole question of a scenario: every section of sections.hpp. Says on standard error what it is at, from the
+/// first second on. Cost: some 400 simulations for six strategies, on all cores.
+[[nodiscard]] reports::Page scenario_page(std::string const& path, std::vector<std::string> const& settings);
+
+/// A timeline that `simulate --trace` or `measure step --trace` wrote.
+[[nodiscard]] reports::Page timeline_page(io::Node const& document);
+
+/// What `collective --json` printed.
+[[nodiscard]] reports::Page collective_page(io::Node const& document);
+
+/// What `validate collectives --json` or `validate steps --json` printed.
+[[nodiscard]] reports::Page validation_page(io::Node const& document);
+
+/// What `plan --json` printed.
+[[nodiscard]] reports::Page plan_page(io::Node const& document);
+
+/// The results of a sweep.
+[[nodiscard]] reports::Page sweep_page(sweep::Results const& results);
+
+}  // namespace twinstep::app

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include "reports/quantity_text.hpp"
+#include "sim/base/units.hpp"
+
+/// Quantities as numbers in the unit that an axis names.
+namespace twinstep::app {
+
+struct TimeUnit {
+  std::string name;
+  double seconds = 1;
+};
+
+/// The unit in which `largest` has one to three digits before the point: us, ms or s.
+[[nodiscard]] inline TimeUnit time_unit_for(Duration largest) {
+  using namespace literals;
+  if (largest >= 1000_ms) return {"s", 1};
+  return largest >= 1_ms ? TimeUnit{"ms", 1e-3} : TimeUnit{"us", 1e-6};
+}
+
+[[nodiscard]] inline double number_in(Duration time, TimeUnit const& unit) {
+  return to_seconds(time).count() / unit.seconds;
+}
+[[nodiscard]] inline double number_in(Bytes bytes, reports::MemoryUnit const& unit) {
+  return static_cast<double>(bytes.count()) / static_cast<double>(unit.size.count());
+}
+
+/// 0 where the whole is nothing.
+[[nodiscard]] inline double share(Duration part, Duration whole) {
+  return whole > Duration{} ? static_cast<double>(part.count()) / static_cast<double>(whole.count()) : 0;
+}
+
+}  // namespace twinstep::app

@@ -1,0 +1,136 @@
+#include "app/report/scaling.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <variant>
+
+#include <fmt/core.h>
+
+#include "app/report/parallel.hpp"
+#include "sim/base/input_error.hpp"
+
+namespace twinstep::app {
+namespace {
+
+using reports::Summary;
+
+constexpr std::size_t kShownSavings = 3;
+/// Of the step time: what saves less is not worth naming.
+constexpr double kLeastSaving = 0.001;
+
+/// Powers of two up to `most`, and the number that the scenario has.
+std::vector<std::int64_t> node_counts(std::int64_t given, std::int64_t most) {
+  auto counts = std::set<std::int64_t>{given};
+  for (auto nodes = std::int64_t{1}; nodes <= most; nodes *= 2) counts.insert(nodes);
+  return {counts.begin(), counts.end()};
+}
+
+/// One place of a curve to be simulated.
+struct Job {
+  std::size_t place = 0;
+  std::int64_t nodes = 1;
+  std::int64_t gpus = 1;
+  std::int64_t global_batch = 1;
+};
+
+/// The scenario of a job. Throws InputError where the machine ends before.
+Scenario scenario_of(Question const& question, Job const& job) {
+  return changed(question, job.place,
+                 {fmt::format("cluster.nodes={}", job.nodes), fmt::format("training.global_batch={}", job.global_batch),
+                  fmt::format("{}.ranks={}", question.strategy_path(job.place), job.gpus)});
+}
+
+Job job_of(Question const& question, std::size_t place, Growth growth, std::int64_t nodes) {
+  auto const& scenario = question.scenarios[place];
+  auto const gpus = nodes * scenario.cluster.node.gpus;
+  auto const& plan = scenario.plan;
+  // Whole batches: what does not divide as given has no curve.
+  auto const batch = growth == Growth::kStrong ? plan.global_batch : plan.global_batch * gpus / plan.ranks;
+  return {place, nodes, gpus, batch};
+}
+
+/// The point, or why there is none.
+using Simulated = std::variant<ScalePoint, std::string>;
+
+Simulated simulate(Question const& question, Job const& job) try {
+  auto outcome = run_step(scenario_of(question, job));
+  if (auto const* obstacle = std::get_if<reports::Infeasible>(&outcome)) return obstacle->reason;
+  return ScalePoint{job.nodes, job.gpus, job.global_batch, std::move(std::get<Run>(outcome).summary)};
+} catch (InputError const& error) {
+  return std::string{error.what()};
+}
+
+/// Leaves out what cannot be before the first point, and ends the curve at the first obstacle after it.
+void append(ScaleCurve& curve, Simulated simulated) {
+  if (!curve.end.empty() && !curve.points.empty()) return;
+  if (auto* reason = std::get_if<std::string>(&simulated)) {
+    curve.end = std::move(*reason);
+    return;
+  }
+  auto point = std::move(std::get<ScalePoint>(simulated));
+  curve.end.clear();
+  auto const& first = curve.points.empty() ? point : curve.points.front();
+  point.efficiency = point.summary.token_rate_per_gpu.count() / first.summary.token_rate_per_gpu.count();
+  curve.points.push_back(std::move(point));
+}
+
+/// GPU seconds per token, by what they are spent on.
+std::map<std::string, double> costs_of(ScalePoint const& point) {
+  auto costs = std::map<std::string, double>{};
+  for (auto const& entry : point.summary.breakdown)
+    costs[reports::in_words(entry)] +=
+        to_seconds(entry.time).count() * static_cast<double>(point.gpus) / static_cast<double>(point.summary.tokens);
+  return costs;
+}
+
+/// What grew most from `from` to `to`, and its share of all that grew.
+std::pair<std::string, double> largest_growth(ScalePoint const& from, ScalePoint const& to) {
+  auto const before = costs_of(from);
+  auto cause = std::pair{std::string{}, 0.0};
+  auto all = 0.0;
+  for (auto const& [name, cost] : costs_of(to)) {
+    auto const found = before.find(name);
+    auto const growth = cost - (found == before.end() ? 0.0 : found->second);
+    if (growth <= 0) continue;
+    all += growth;
+    if (growth > cause.second) cause = {name, growth};
+  }
+  if (all > 0) cause.second /= all;
+  return cause;
+}
+
+}  // namespace
+
+std::vector<ScaleCurve> scale_curves(Question const& question, Growth growth, std::int64_t most_nodes) {
+  auto curves = std::vector<ScaleCurve>{};
+  auto jobs = std::vector<Job>{};
+  for (std::size_t place = 0; place < question.scenarios.size(); ++place) {
+    curves.push_back({.growth = growth, .place = place});
+    for (auto const nodes : node_counts(question.scenarios[place].cluster.nodes, most_nodes))
+      jobs.push_back(job_of(question, place, growth, nodes));
+  }
+  auto simulated = map_indices(jobs.size(), [&](std::size_t i) { return simulate(question, jobs[i]); });
+  for (std::size_t i = 0; i < jobs.size(); ++i) append(curves[jobs[i].place], std::move(simulated[i]));
+  return curves;
+}
+
+std::optional<std::size_t> knee_of(ScaleCurve const& curve) {
+  auto const knee =
+      std::ranges::find_if(curve.points, [](auto const& point) { return point.efficiency < kKneeEfficiency; });
+  if (knee == curve.points.end()) return std::nullopt;
+  return static_cast<std::size_t>(knee - curve.points.begin());
+}
+
+Loss loss_at(Question const& question, ScaleCurve const& curve, std::size_t point) {
+  auto const& at = curve.points[point];
+  auto loss = Loss{};
+  std::tie(loss.cause, loss.share) = largest_growth(curve.points.front(), at);
+  auto const busiest = std::ranges::max_element(at.summary.links, {}, &reports::LinkUse::utilisation);
+  if (busiest != at.summary.links.end()) loss.busiest_link = *busiest;
+  for (auto& saving : savings_of(scenario_of(question, {curve.place, at.nodes, at.gpus, at.global_batch})))
+    if (loss.savings.size() < kShownSavings && saving.share > kLeastSaving) loss.savings.push_back(std::move(saving));
+  return loss;
+}
+
+}  // namespace twinstep::app

@@ -1,0 +1,67 @@
+#include <array>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "app/output.hpp"
+#include "app/report/pages.hpp"
+#include "app/report/sections.hpp"
+#include "reports/quantity_text.hpp"
+
+namespace twinstep::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Maker {
+  std::string_view name;
+  reports::Section (*make)(Question const&);
+};
+
+constexpr std::array<Maker, 8> kSections{{{"the answer", answer_section},
+                                          {"where the step goes", breakdown_section},
+                                          {"timelines", streams_section},
+                                          {"memory", memory_section},
+                                          {"scaling", scaling_section},
+                                          {"bus bandwidth", bus_bandwidth_section},
+                                          {"sensitivity", sensitivity_section},
+                                          {"bucket sizes", bucket_size_section}}};
+
+/// One title for all strategies.
+std::string title_of(Question const& question) {
+  auto scenario = question.scenarios.front();
+  if (question.scenarios.size() > 1) scenario.strategy_title = fmt::format("{} strategies", question.scenarios.size());
+  return scenario.title();
+}
+
+void add_headlines(reports::Page& page, Question const& question) {
+  auto const best = question.best();
+  if (!best) return;
+  auto const& summary = question.run(*best)->summary;
+  page.headlines = {{"strategy", question.scenarios[*best].strategy_title},
+                    {"step time", reports::time_text(summary.step_time)},
+                    {"speed", reports::count_text(summary.token_rate.count()) + " tokens/s"},
+                    {"MFU", reports::percent_text(summary.mfu)},
+                    {"peak memory", reports::memory_text(summary.peak.total())},
+                    {"fits", summary.fits ? "yes" : "no"}};
+}
+
+}  // namespace
+
+reports::Page scenario_page(std::string const& path, std::vector<std::string> const& settings) {
+  auto const start = Clock::now();
+  auto const question = read_question(path, settings);
+  auto page = reports::Page{.title = title_of(question)};
+  add_headlines(page, question);
+  page.facts = {{"scenario", page.title}, {"calibration", question.scenarios.front().cluster.calibration}};
+  page.warnings = question.scenarios.front().warnings;
+  for (std::size_t i = 0; i < kSections.size(); ++i) {
+    if (Clock::now() - start > std::chrono::seconds{1})
+      complain(fmt::format("report: {} of {}, {}", i + 1, kSections.size(), kSections[i].name));
+    page.sections.push_back(kSections[i].make(question));
+  }
+  page.text = page.sections.front().text;
+  return page;
+}
+
+}  // namespace twinstep::app

@@ -1,0 +1,137 @@
+#include "app/report/streams.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "app/report/scale.hpp"
+#include "app/report/sections.hpp"
+#include "reports/intervals.hpp"
+#include "reports/memory.hpp"
+
+namespace twinstep::app {
+namespace {
+
+using program::WorkKind;
+using timeline::Span;
+using timeline::Timeline;
+using timeline::TrackId;
+
+constexpr std::size_t kSpansDrawnOneByOne = 2000;
+constexpr std::int64_t kBarsAcross = 2000;
+
+/// One track of every role, the first.
+std::vector<TrackId> shown_tracks(Timeline const& timeline) {
+  auto roles = std::set<std::string>{};
+  auto tracks = std::vector<TrackId>{};
+  for (std::size_t i = 0; i < timeline.tracks.size(); ++i)
+    if (roles.insert(timeline.tracks[i].role).second) tracks.push_back(TrackId{i});
+  return tracks;
+}
+
+/// A bar, and how many spans it stands for.
+struct Bar {
+  double row = 0;
+  Time begin;
+  Time end;
+  std::string name;
+  std::int64_t spans = 1;
+};
+
+/// Adds bars in the order of their begin.
+class Bars {
+ public:
+  /// Bars shorter than `least` that are less than that apart are joined, until they are that long together.
+  explicit Bars(Duration least) : least_{least} {}
+
+  void add(Bar bar) {
+    if (!bars_.empty() && bars_.back().row == bar.row && bar.begin - bars_.back().end < least_ && is_short(bar) &&
+        is_short(bars_.back())) {
+      bars_.back().end = std::max(bars_.back().end, bar.end);
+      ++bars_.back().spans;
+      return;
+    }
+    bars_.push_back(std::move(bar));
+  }
+  [[nodiscard]] std::vector<Bar> const& all() const { return bars_; }
+
+ private:
+  [[nodiscard]] bool is_short(Bar const& bar) const { return bar.end - bar.begin < least_; }
+
+  Duration least_;
+  std::vector<Bar> bars_;
+};
+
+/// Bars by kind of work, and the names of their rows.
+struct Picture {
+  std::vector<std::string> rows;
+  std::array<std::vector<Bar>, kEnumSize<WorkKind>> bars;
+};
+
+/// Adds the rows of one track and what is to be seen in them.
+void add_track(Picture& picture, Timeline const& timeline, TrackId track, bool is_alone) {
+  auto const& about = timeline.tracks[track.index()];
+  auto const prefix = is_alone ? std::string{} : about.role + ": ";
+  auto const host = picture.rows.size();
+  picture.rows.push_back(prefix + "host");
+  for (auto const& stream : about.streams) picture.rows.push_back(prefix + stream);
+  for (auto const& span : reports::spans_of(timeline, track)) {
+    auto const row = span.stream.exists() ? host + 1 + span.stream.index() : host;
+    auto const [begin, end] = reports::occupied(span);
+    if (begin == end) continue;
+    picture.bars[static_cast<std::size_t>(span.kind)].push_back(
+        {static_cast<double>(row), begin, end, reports::describe(timeline, span)});
+  }
+}
+
+reports::Series series_of(WorkKind kind, std::vector<Bar> bars, Duration least, TimeUnit const& unit) {
+  auto series = reports::Series{.name = std::string{name_of(kind)}, .style = reports::SeriesStyle::kSpans};
+  std::ranges::stable_sort(bars, {}, [](Bar const& bar) { return std::pair{bar.row, bar.begin}; });
+  auto joined = Bars{least};
+  for (auto& bar : bars) joined.add(std::move(bar));
+  for (auto const& bar : joined.all()) {
+    auto const more = bar.spans > 1 ? fmt::format(" and {} more", bar.spans - 1) : std::string{};
+    series.points.push_back({.x = number_in(bar.begin, unit), .y = bar.row, .note = bar.name + more});
+    series.x_ends.push_back(number_in(bar.end, unit));
+  }
+  return series;
+}
+
+}  // namespace
+
+reports::Chart streams_chart(Timeline const& timeline, std::string id, std::string title) {
+  auto const tracks = shown_tracks(timeline);
+  auto picture = Picture{};
+  for (auto const track : tracks) add_track(picture, timeline, track, tracks.size() == 1);
+  auto spans = std::size_t{0};
+  for (auto const& bars : picture.bars) spans += bars.size();
+  auto const least = spans > kSpansDrawnOneByOne ? Duration{timeline.step_time.count() / kBarsAcross} : Duration{};
+  auto const unit = time_unit_for(timeline.step_time);
+  auto chart = reports::Chart{.id = std::move(id), .title = std::move(title)};
+  for (auto const track : tracks)
+    chart.text += (chart.text.empty() ? "Shown: " : "; ") + reports::describe(timeline.tracks[track.index()]);
+  chart.text +=
+      ". Communication that does not lie under computation is exposed; it is drawn from when its rank is ready.";
+  chart.x = {.name = "time", .unit = unit.name};
+  chart.y = {.name = "stream", .categories = picture.rows};
+  for (std::size_t i = 0; i < picture.bars.size(); ++i)
+    if (!picture.bars[i].empty())
+      chart.series.push_back(series_of(static_cast<WorkKind>(i), std::move(picture.bars[i]), least, unit));
+  return chart;
+}
+
+reports::Section streams_section(Question const& question) {
+  auto section = reports::Section{.title = "Timeline by stream"};
+  section.text =
+      "One rank of each role; ranks that behave alike are simulated once. `simulate --trace` writes all of "
+      "it for ui.perfetto.dev.";
+  for (std::size_t i = 0; i < question.outcomes.size(); ++i)
+    if (auto const* run = question.run(i))
+      section.charts.push_back(
+          streams_chart(run->timeline, fmt::format("streams-{}", i + 1), question.scenarios[i].strategy_title));
+  return section;
+}
+
+}  // namespace twinstep::app

@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "app/report/pages.hpp"
+#include "reports/quantity_text.hpp"
+
+namespace twinstep::app {
+namespace {
+
+using sweep::Cell;
+using sweep::Results;
+using sweep::Row;
+
+constexpr std::size_t kBestRows = 20;
+/// More lines than these nobody can tell apart.
+constexpr std::size_t kMostLines = 12;
+
+std::string text_of(Cell const& cell) {
+  if (auto const* whole = std::get_if<std::int64_t>(&cell)) return fmt::format("{}", *whole);
+  if (auto const* real = std::get_if<double>(&cell)) return fmt::format("{}", *real);
+  if (auto const* text = std::get_if<std::string>(&cell)) return *text;
+  return std::string{reports::kNoValue};
+}
+
+/// The number of a setting, and its unit: "400 Gb/s" is 400.
+struct Number {
+  double value = 0;
+  std::string unit;
+};
+
+std::optional<Number> number_of(Cell const& cell) {
+  if (auto const* whole = std::get_if<std::int64_t>(&cell)) return Number{static_cast<double>(*whole), {}};
+  if (auto const* real = std::get_if<double>(&cell)) return Number{*real, {}};
+  auto const* text = std::get_if<std::string>(&cell);
+  if (text == nullptr) return std::nullopt;
+  auto end = std::size_t{0};
+  try {
+    auto const value = std::stod(*text, &end);
+    auto const unit = text->find_first_not_of(' ', end);
+    return Number{value, unit == std::string::npos ? std::string{} : text->substr(unit)};
+  } catch (std::logic_error const&) {
+    return std::nullopt;
+  }
+}
+
+/// What the values of one path are.
+struct Path {
+  std::string name;
+  std::size_t place = 0;
+  bool is_numeric = true;  ///< all numbers of one unit
+  std::string unit;
+  std::set<std::string> values;
+};
+
+std::vector<Path> paths_of(Results const& results) {
+  auto paths = std::vector<Path>{};
+  for (std::size_t i = 0; i < results.manifest.paths.size(); ++i) {
+    auto path = Path{.name = results.manifest.paths[i], .place = i};
+    for (auto const& row : results.rows) {
+      auto const number = number_of(row.settings[i]);
+      if (!number || (!path.values.empty() && number->unit != path.unit)) path.is_numeric = false;
+      if (number) path.unit = number->unit;
+      path.values.insert(text_of(row.settings[i]));
+    }
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+/// The best row of all those with the same value on the axis and on the paths that name lines.
+using Lines = std::map<std::string, std::map<double, Row const*>>;
+
+bool is_better(Row const& a, Row const& b) {
+  return *a.number("tokens_per_s_per_gpu") > *b.number("tokens_per_s_per_gpu");
+}
+
+/// One line for each combination of the categorical paths; of rows that differ in another number the best counts.
+Lines lines_over(Results const& results, std::vector<Path> const& paths, Path const& axis) {
+  auto lines = Lines{};
+  for (auto const& row : results.rows) {
+    if (row.status != sweep::Status::kOk || !row.number("step_time_s")) continue;
+    auto name = std::string{};
+    for (auto const& path : paths)
+      if (!path.is_numeric && path.values.size() > 1)
+        name += fmt::format("{}{}", name.empty() ? "" : ", ", text_of(row.settings[path.place]));
+    auto& best = lines[name.empty() ? "all" : name][number_of(row.settings[axis.place])->value];
+    if (best == nullptr || is_better(row, *best)) best = &row;
+  }
+  return lines;
+}
+
+struct Quantity {
+  std::string_view figure;
+  std::string_view name;
+  std::string_view unit;
+  double scale = 1;
+};
+
+constexpr std::array<Quantity, 3> kQuantities{{{"step_time_s", "step time", "ms", 1e3},
+                                               {"tokens_per_s", "speed", "tokens/s", 1},
+                                               {"mfu", "model FLOPs utilisation", "%", 100}}};
+
+reports::ChartPoint point_of(Row const& row, double x, Quantity const& quantity, Results const& results) {
+  auto point = reports::ChartPoint{.x = x, .y = *row.number(quantity.figure) * quantity.scale};
+  for (std::size_t i = 0; i < row.settings.size(); ++i)
+    point.note += fmt::format("{}{}={}", i == 0 ? "" : ", ", results.manifest.paths[i], text_of(row.settings[i]));
+  if (quantity.figure != "step_time_s") return point;
+  if (auto const low = row.number("interval_low_s")) point.y_low = *low * quantity.scale;
+  if (auto const high = row.number("interval_high_s")) point.y_high = *high * quantity.scale;
+  return point;
+}
+
+/// Numbers that span more than a factor of eight are read by their ratios.
+bool spans_orders(Lines const& lines) {
+  auto least = std::numeric_limits<double>::max();
+  auto most = 0.0;
+  for (auto const& [name, points] : lines) {
+    least = std::min(least, points.begin()->first);
+    most = std::max(most, points.rbegin()->first);
+  }
+  return least > 0 && most / least >= 8;
+}
+
+reports::Chart chart_of(Results const& results, Lines const& lines, Path const& axis, Quantity const& quantity) {
+  auto chart = reports::Chart{.id = fmt::format("sweep-{}-{}", axis.place, quantity.figure),
+                              .title = fmt::format("{} against {}", quantity.name, axis.name)};
+  chart.x = {.name = axis.name, .unit = axis.unit, .is_logarithmic = spans_orders(lines)};
+  chart.y = {.name = std::string{quantity.name}, .unit = std::string{quantity.unit}};
+  for (auto const& [name, points] : lines) {
+    auto series = reports::Series{.name = name};
+    for (auto const& [x, row] : points)
+      if (row->number(quantity.figure)) series.points.push_back(point_of(*row, x, quantity, results));
+    if (!series.points.empty()) chart.series.push_back(std::move(series));
+  }
+  return chart;
+}
+
+/// The lines whose best point is best, in the order of their names.
+Lines best_lines(Lines lines) {
+  while (lines.size() > kMostLines) {
+    auto const best_of = [](auto const& line) {
+      auto best = 0.0;
+      for (auto const& [x, row] : line.second) best = std::max(best, *row->number("tokens_per_s_per_gpu"));
+      return best;
+    };
+    auto const worst = std::ranges::min_element(lines, {}, best_of);
+    lines.erase(worst);
+  }
+  return lines;
+}
+
+reports::PageTable best_table(Results const& results) {
+  auto rows = std::vector<Row const*>{};
+  for (auto const& row : results.rows)
+    if (row.status == sweep::Status::kOk) rows.push_back(&row);
+  std::ranges::stable_sort(rows, [](Row const* a, Row const* b) { return is_better(*a, *b); });
+  auto table = reports::PageTable{.title = "Best by tokens/s and GPU", .headers = results.manifest.paths};
+  for (auto const* const header : {"step time", "tokens/s", "tokens/s/GPU", "MFU", "peak memory"})
+    table.headers.emplace_back(header);
+  for (std::size_t i = 0; i < std::min(rows.size(), kBestRows); ++i) {
+    auto& cells = table.rows.emplace_back();
+    auto const& row = *rows[i];
+    for (auto const& setting : row.settings) cells.push_back(text_of(setting));
+    cells.push_back(reports::time_text(to_duration(Seconds{*row.number("step_time_s")})));
+    cells.push_back(reports::count_text(*row.number("tokens_per_s")));
+    cells.push_back(reports::count_text(*row.number("tokens_per_s_per_gpu")));
+    cells.push_back(reports::percent_text(row.number("mfu")));
+    cells.push_back(reports::memory_text(Bytes{static_cast<std::int64_t>(*row.number("peak_memory_bytes"))}));
+  }
+  return table;
+}
+
+std::string counts_text(Results const& results) {
+  auto counts = std::array<std::int64_t, kEnumSize<sweep::Status>>{};
+  for (auto const& row : results.rows) ++counts[static_cast<std::size_t>(row.status)];
+  auto text = fmt::format("{} points", results.rows.size());
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] > 0) text += fmt::format(", {} {}", counts[i], name_of(static_cast<sweep::Status>(i)));
+  return text + (results.is_finished ? "." : ". The sweep is not finished.");
+}
+
+void add_axis(reports::Page& page, Results const& results, std::vector<Path> const& paths, Path const& axis) {
+  auto const all = lines_over(results, paths, axis);
+  if (all.empty()) return;
+  auto const lines = best_lines(all);
+  auto section = reports::Section{.title = "Against " + axis.name};
+  section.text = "Where points differ in another number too, the one with the most tokens/s and GPU is shown.";
+  if (lines.size() < all.size())
+    section.text += fmt::format(" Shown are the best {} of {} lines.", lines.size(), all.size());
+  for (auto const& quantity : kQuantities) section.charts.push_back(chart_of(results, lines, axis, quantity));
+  page.sections.push_back(std::move(section));
+}
+
+}  // namespace
+
+reports::Page sweep_page(Results const& results) {
+  auto page = reports::Page{.title = "A sweep", .text = counts_text(results)};
+  page.facts.emplace_back("made by", "twinstep " + results.manifest.version);
+  for (auto const& row : results.rows)
+    if (row.status == sweep::Status::kOk) {
+      page.facts.emplace_back("calibration", row.text("calibration"));
+      break;
+    }
+  page.sections.push_back({.title = "The best points", .tables = {best_table(results)}});
+  auto const paths = paths_of(results);
+  for (auto const& path : paths)
+    if (path.is_numeric && path.values.size() > 1) add_axis(page, results, paths, path);
+  return page;
+}
+
+}  // namespace twinstep::app

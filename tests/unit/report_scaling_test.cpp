@@ -1,0 +1,144 @@
+#include <filesystem>
+#include <fstream>
+
+#include "app/report/parameters.hpp"
+#include "app/report/scaling.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace twinstep;
+using namespace twinstep::app;
+
+namespace {
+
+/// One layer of 8192 × 8192 in fp32: 256 MiB of gradients, reduced by one all_reduce when the backward pass is over, so
+/// that nothing hides it. Nodes have one GPU and one NIC behind an ideal switch.
+constexpr auto kScenario = R"({
+  "cluster": {"profile": "flat-switch", "nodes": 2},
+  "model": {"family": "mlp", "widths": [8192, 8192]},
+  "training": {"micro_batch": 8192, "global_batch": 16384, "precision": "fp32"},
+  "strategy": {"name": "naive"}
+})";
+constexpr auto kGradients = 8192.0 * 8192 * 4;
+
+/// The question in a file, which lives as long as this.
+class Asked {
+ public:
+  explicit Asked(std::vector<std::string> settings = {})
+      : path_{std::filesystem::temp_directory_path() / ("twinstep-report-" + std::to_string(getpid()) + ".json")} {
+    std::ofstream{path_} << kScenario;
+    question = read_question(path_.string(), settings);
+  }
+  ~Asked() {
+    auto ignored = std::error_code{};
+    std::filesystem::remove(path_, ignored);
+  }
+  Asked(Asked const&) = delete;
+  Asked& operator=(Asked const&) = delete;
+
+  Question question;
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::vector<std::string> with_nics_of(std::string const& rate) {
+  return {"cluster.node.nic=" + rate, "cluster.fabric.port=" + rate};
+}
+
+double seconds(ScalePoint const& point) {
+  return to_seconds(point.summary.step_time).count();
+}
+
+/// A curve with nothing but efficiencies.
+ScaleCurve curve_of(std::vector<double> const& efficiencies) {
+  auto curve = ScaleCurve{};
+  for (auto const efficiency : efficiencies) curve.points.push_back({.efficiency = efficiency});
+  return curve;
+}
+
+Effect const& effect_of(std::vector<Effect> const& effects, std::string_view name) {
+  auto const found = std::ranges::find(effects, name, [](Effect const& effect) { return effect.parameter.name; });
+  REQUIRE(found != effects.end());
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("the knee is the first point below nine tenths of the start", "[report][scaling]") {
+  CHECK(knee_of(curve_of({1, 0.95, 0.89, 0.95, 0.5})) == 2);
+  CHECK(knee_of(curve_of({1, 0.9, 0.9})) == std::nullopt);
+  CHECK(knee_of(curve_of({})) == std::nullopt);
+}
+
+TEST_CASE("weak scaling over slow NICs bends where the first all_reduce crosses them, and says so",
+          "[report][scaling]") {
+  // A ring moves 2 (n - 1) / n of the gradients over each NIC: at 5 GB/s 53.7 ms for two nodes, 80.5 ms for four. One
+  // node has none of it, so that the efficiency of n is T1 / (T1 + W(n)).
+  auto const asked = Asked{with_nics_of("5 GB/s")};
+  auto const curve = scale_curves(asked.question, Growth::kWeak, 4).front();
+  REQUIRE(curve.points.size() == 3);
+  auto const alone = seconds(curve.points[0]);
+  auto const moved = kGradients / 5e9;
+  CHECK(seconds(curve.points[1]) - alone == Approx(moved).epsilon(0.01));
+  CHECK(seconds(curve.points[2]) - alone == Approx(1.5 * moved).epsilon(0.01));
+  CHECK(curve.points[0].efficiency == 1);
+  CHECK(curve.points[1].efficiency == Approx(alone / (alone + moved)).epsilon(0.01));
+
+  // 2 × 3 × 8192³ operations at 67 TFLOP/s take 49 ms at least, some 70 ms as GEMMs run: less than nine tenths is left.
+  REQUIRE(knee_of(curve) == 1);
+  auto const loss = loss_at(asked.question, curve, 1);
+  CHECK(loss.cause == "exposed all_reduce");
+  CHECK(loss.share == Approx(1).margin(0.02));
+  REQUIRE(loss.busiest_link);
+  CHECK(loss.busiest_link->traffic.name == "nic");
+  CHECK(loss.busiest_link->utilisation == Approx(moved / (alone + moved)).epsilon(0.01));
+  // A tenth faster takes an eleventh of the transfer away; a GEMM that is a tenth faster as much of the rest.
+  auto const saving = std::ranges::find(loss.savings, "NIC rate, with its port", &Saving::parameter);
+  REQUIRE(saving != loss.savings.end());
+  CHECK(saving->share == Approx(moved / 11 / (alone + moved)).epsilon(0.02));
+}
+
+TEST_CASE("weak scaling keeps the batch of a GPU, strong scaling the global batch", "[report][scaling]") {
+  auto const asked = Asked{};
+  auto const weak = scale_curves(asked.question, Growth::kWeak, 8).front();
+  REQUIRE(weak.points.size() == 4);
+  for (auto const& point : weak.points) CHECK(point.global_batch == 8192 * point.gpus);
+  // Two micro-batches of 8192: one GPU takes both, two take one each, four have none to take.
+  auto const strong = scale_curves(asked.question, Growth::kStrong, 8).front();
+  REQUIRE(strong.points.size() == 2);
+  for (auto const& point : strong.points) CHECK(point.global_batch == 16384);
+  CHECK(strong.points.front().efficiency == 1);
+  CHECK_FALSE(strong.end.empty());
+}
+
+TEST_CASE("a curve ends where the fabric is full", "[report][scaling]") {
+  auto const asked = Asked{{"cluster.fabric.levels.0.nodes=4"}};
+  auto const curve = scale_curves(asked.question, Growth::kWeak, 16).front();
+  CHECK(curve.points.back().nodes == 4);
+  CHECK_THAT(curve.end, Catch::Contains("4"));
+}
+
+TEST_CASE("a step whose communication is free does not depend on the NIC", "[report][sensitivity]") {
+  auto const asked = Asked{{"network.free=true"}};
+  auto const effects = effects_of(asked.question.scenarios.front());
+  auto const& nic = effect_of(effects, "NIC rate, with its port");
+  CHECK(nic.more == 0);
+  CHECK(nic.less == 0);
+}
+
+TEST_CASE("a step that transfers nearly all the time depends on the NIC as a transfer does", "[report][sensitivity]") {
+  // At 50 MB/s the all_reduce takes 5.37 s beside some 0.07 s of GEMMs: 10 % more takes an eleventh of it away, 10 %
+  // less adds a ninth.
+  auto const asked = Asked{with_nics_of("50 MB/s")};
+  auto const effects = effects_of(asked.question.scenarios.front());
+  CHECK(effects.front().parameter.name == "NIC rate, with its port");
+  CHECK(effects.front().more == Approx(-1.0 / 11).epsilon(0.03));
+  CHECK(effects.front().less == Approx(1.0 / 9).epsilon(0.03));
+  for (std::size_t i = 1; i < effects.size(); ++i) CHECK(effects[i].size() <= effects[i - 1].size());
+}
+
+TEST_CASE("a step on one node has no network to depend on", "[report][sensitivity]") {
+  auto const asked = Asked{{"cluster.nodes=1", "training.global_batch=8192"}};
+  for (auto const& parameter : parameters_of(asked.question.scenarios.front()))
+    CHECK_THAT(parameter.path, !Catch::Contains("fabric"));
+}

@@ -1,0 +1,102 @@
+#include "app/report/pages.hpp"
+#include "app/report/sweep_lines.hpp"
+#include "app/sweep/export.hpp"
+#include "sim/base/input_error.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace twinstep;
+using namespace twinstep::app;
+using sweep::Cell;
+
+namespace {
+
+/// A point of three paths: nodes, strategy, NIC. Its speed in tokens a second and GPU, on eight GPUs a node, of 1000
+/// tokens.
+sweep::Row row(std::int64_t point, std::int64_t nodes, std::string strategy, std::string nic, double speed) {
+  auto out = sweep::Row{.point = point, .settings = {nodes, std::move(strategy), std::move(nic)}};
+  out.figures.resize(sweep::kFigures.size());
+  auto const set = [&](std::string_view figure, Cell cell) {
+    out.figures[sweep::figure_index(figure)] = std::move(cell);
+  };
+  auto const gpus = 8.0 * static_cast<double>(nodes);
+  set("scenario", std::string{"a scenario"});
+  set("step_time_s", 1000 / speed / gpus);
+  set("interval_low_s", 900 / speed / gpus);
+  set("interval_high_s", 1200 / speed / gpus);
+  set("tokens_per_s", speed * gpus);
+  set("tokens_per_s_per_gpu", speed);
+  set("mfu", speed / 100);
+  set("fits", std::int64_t{1});
+  set("peak_memory_bytes", std::int64_t{1} << 30);
+  set("calibration", std::string{"uncalibrated"});
+  return out;
+}
+
+sweep::Results results() {
+  auto out =
+      sweep::Results{.manifest = {.version = "1.2.3", .paths = {"cluster.nodes", "strategy.name", "cluster.node.nic"}},
+                     .is_finished = true};
+  out.rows = {row(0, 1, "ddp", "100 Gb/s", 10), row(1, 1, "ddp", "400 Gb/s", 20), row(2, 2, "ddp", "100 Gb/s", 8),
+              row(3, 1, "zero-3", "100 Gb/s", 12)};
+  auto failed = row(4, 2, "zero-3", "100 Gb/s", 99);
+  failed.status = sweep::Status::kDoesNotFit;
+  failed.reason = "too much";
+  out.rows.push_back(std::move(failed));
+  return out;
+}
+
+reports::Chart const& chart(reports::Page const& page, std::string_view id) {
+  for (auto const& section : page.sections)
+    for (auto const& each : section.charts)
+      if (each.id == id) return each;
+  FAIL("no chart called " << id);
+  return page.sections.front().charts.front();
+}
+
+}  // namespace
+
+TEST_CASE("a sweep has a chart over each number, a line for each word, and the best of what else differs",
+          "[report][sweep]") {
+  auto const page = sweep_page(results());
+  auto const& speed = chart(page, "sweep-0-tokens_per_s");
+  CHECK(speed.x.name == "cluster.nodes");
+  REQUIRE(speed.series.size() == 2);
+  CHECK(speed.series[0].name == "ddp");
+  REQUIRE(speed.series[0].points.size() == 2);
+  CHECK(speed.series[0].points[0].y == Approx(20 * 8));  // by the faster NIC
+  CHECK_THAT(speed.series[0].points[0].note, Catch::Contains("cluster.node.nic=400 Gb/s"));
+  CHECK(speed.series[0].points[1].y == Approx(8 * 16));
+  CHECK(speed.series[1].points.size() == 1);  // what does not fit is not shown
+
+  auto const& time = chart(page, "sweep-2-step_time_s");
+  CHECK(time.x.unit == "Gb/s");
+  auto const& point = time.series[0].points.back();
+  CHECK(point.x == 400);
+  CHECK(point.y == Approx(1e6 / 20 / 8));  // ms
+  CHECK(point.y_low == Approx(0.9 * point.y));
+  CHECK(point.y_high == Approx(1.2 * point.y));
+}
+
+TEST_CASE("the best points of a sweep stand first in its table, and all are counted", "[report][sweep]") {
+  auto const page = sweep_page(results());
+  auto const& rows = page.sections.front().tables.front().rows;
+  REQUIRE(rows.size() == 4);
+  CHECK(rows[0][2] == "400 Gb/s");
+  CHECK(rows[1][1] == "zero-3");
+  CHECK(page.text == "5 points, 4 ok, 1 does not fit.");
+}
+
+TEST_CASE("an exported sweep has the page of its results file", "[report][sweep]") {
+  auto expected = results();
+  auto text = std::string{};
+  for (auto const& each : expected.rows) text += sweep::json_line(each, expected.manifest.paths);
+  REQUIRE(is_sweep_lines(text));
+  auto read = read_sweep_lines({"results.jsonl", text});
+  read.manifest.version = expected.manifest.version;
+  CHECK(sweep_page(read).sections == sweep_page(expected).sections);
+}
+
+TEST_CASE("a broken line of an exported sweep is named", "[report][sweep]") {
+  auto const text = std::string{R"({"point": 0, "settings": {}, "status": "good"})"};
+  CHECK_THROWS_WITH(read_sweep_lines({"results.jsonl", text}), Catch::Contains("results.jsonl:1"));
+}
