@@ -69,10 +69,8 @@ CachingAllocator::Block CachingAllocator::grow_or_retry(std::uint32_t pool, std:
   release_everything_free();
   ++retries_;
   if (auto const block = grow(pool, size); block != kNone) return block;
-  auto const capacity = std::exchange(capacity_, std::nullopt);
-  auto const block = grow(pool, size);
-  capacity_ = capacity;
-  return block;
+  capacity_.reset();  // the job is over; the rest shows what it would have needed
+  return grow(pool, size);
 }
 
 CachingAllocator::Block CachingAllocator::grow(std::uint32_t pool, std::int64_t size) {

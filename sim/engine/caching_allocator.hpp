@@ -37,8 +37,8 @@ class CachingAllocator {
   explicit CachingAllocator(hardware::Allocator settings, std::optional<Bytes> capacity = std::nullopt)
       : settings_{settings}, capacity_{capacity} {}
 
-  /// Requires bytes > 0: PyTorch hands out no block for nothing. What does not fit after a retry is granted all the
-  /// same: `reserved` is then above the capacity, where PyTorch raises OutOfMemoryError.
+  /// Requires bytes > 0: PyTorch hands out no block for nothing. Where PyTorch raises OutOfMemoryError, it is
+  /// granted all the same, and so is everything after it: `reserved` is then above the capacity.
   [[nodiscard]] Block allocate(Bytes bytes, StreamId stream);
 
   /// Gives a block back. Requires one that `allocate` gave and that was not given back yet.

@@ -30,6 +30,19 @@ inline strategies::Transformer llama_2_7b() {
           .max_sequence_length = 4096};
 }
 
+/// LLaMA-2-70B: hidden 8192, 80 layers, 64 heads that share 8 keys and values, feed-forward 28672.
+inline strategies::Transformer llama_2_70b() {
+  return {.name = "llama-2-70b",
+          .layers = 80,
+          .hidden = 8192,
+          .heads = 64,
+          .kv_heads = 8,
+          .head_size = 128,
+          .ffn = 28672,
+          .vocabulary = 32000,
+          .max_sequence_length = 4096};
+}
+
 /// A Llama of two small layers with grouped queries.
 inline strategies::Transformer tiny_llama() {
   return {.name = "tiny-llama",
