@@ -92,7 +92,7 @@ bool is_empty(Database& file) {
   return !file.first("SELECT 1 FROM sqlite_schema");
 }
 
-Results read_manifest(Database& file, std::string const& path) {
+Results read_header(Database& file, std::string const& path) {
   check_kind(file, path);
   auto results = Results{};
   auto& manifest = results.manifest;
@@ -129,7 +129,7 @@ void check_is_file(std::string const& path) {
 
 /// Throws InputError if the file is of another sweep than `wanted`.
 void check_is_same(Database& file, std::string const& path, Manifest const& wanted) {
-  auto const found = read_manifest(file, path).manifest;
+  auto const found = read_header(file, path).manifest;
   if (found == wanted) return;
   if (found.version != wanted.version)
     throw InputError{fmt::format("{}: found results of twinstep {}, and this is {}; name another file for --out",
@@ -151,11 +151,17 @@ std::optional<std::size_t> Results::setting_index(std::string_view path) const {
 Results read_results(std::string const& path, std::function<void(Row const&)> const& each) {
   check_is_file(path);
   auto file = Database{path, Database::Access::kRead};
-  auto results = read_manifest(file, path);
+  auto results = read_header(file, path);
   auto select =
       Statement{file, fmt::format("SELECT {} FROM points ORDER BY point", columns(results.manifest.paths, false))};
   while (select.step()) each(read_row(select, results.manifest.paths.size()));
   return results;
+}
+
+Manifest read_manifest(std::string const& path) {
+  check_is_file(path);
+  auto file = Database{path, Database::Access::kRead};
+  return read_header(file, path).manifest;
 }
 
 Results read_results(std::string const& path) {
@@ -179,7 +185,7 @@ struct ResultsWriter::Parts {
   Database file;
   std::optional<Statement> insert;
   bool is_in_transaction = false;
-  Clock::time_point began{};
+  Clock::time_point committed{};
 };
 
 ResultsWriter::ResultsWriter(std::unique_ptr<Parts> parts) : parts_{std::move(parts)} {}
@@ -216,13 +222,9 @@ std::vector<std::int64_t> ResultsWriter::points_done() const {
 
 void ResultsWriter::add(Row const& row) {
   constexpr auto kCommitsEvery = std::chrono::milliseconds{500};
-  auto& [lock, file, insert, is_in_transaction, began] = *parts_;
-  auto const now = Parts::Clock::now();
-  if (!is_in_transaction) {
-    file.execute("BEGIN IMMEDIATE");
-    is_in_transaction = true;
-    began = now;
-  }
+  auto& [lock, file, insert, is_in_transaction, committed] = *parts_;
+  if (!is_in_transaction) file.execute("BEGIN IMMEDIATE");
+  is_in_transaction = true;
   auto column = 0;
   auto const bind = [&](Cell const& cell) { insert->bind(++column, cell); };
   auto const status = Cell{std::string{name_of(row.status)}};
@@ -234,13 +236,14 @@ void ResultsWriter::add(Row const& row) {
   auto const none = Cell{};
   for (std::size_t i = 0; i < kFigures.size(); ++i) bind(row.figures.empty() ? none : row.figures[i]);
   insert->step();
-  if (now - began > kCommitsEvery) commit();
+  if (Parts::Clock::now() - committed > kCommitsEvery) commit();
 }
 
 void ResultsWriter::commit() {
   if (!parts_->is_in_transaction) return;
   parts_->file.execute("COMMIT");
   parts_->is_in_transaction = false;
+  parts_->committed = Parts::Clock::now();
 }
 
 void ResultsWriter::finish() {

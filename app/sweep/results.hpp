@@ -39,6 +39,9 @@ struct Results {
 /// of something else.
 [[nodiscard]] Results read_results(std::string const& path);
 
+/// What it is of. Throws likewise.
+[[nodiscard]] Manifest read_manifest(std::string const& path);
+
 /// The same row by row, for more than memory holds: gives `each` every row in order, and returns the rest with no rows.
 Results read_results(std::string const& path, std::function<void(Row const&)> const& each);
 
@@ -57,7 +60,8 @@ class ResultsWriter {
 
   /// Numbers of the points that are in the file, ascending.
   [[nodiscard]] std::vector<std::int64_t> points_done() const;
-  /// Adds a row and commits every half second. Throws InputError where the disk refuses; what was committed stays.
+  /// Adds a row, and commits unless that was done in the last half second. Throws InputError where the disk refuses;
+  /// what was committed stays.
   void add(Row const& row);
   /// Commits what was added.
   void commit();

@@ -1,0 +1,230 @@
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "app/commands.hpp"
+#include "app/output.hpp"
+#include "app/sweep/distribute.hpp"
+#include "app/sweep/export.hpp"
+#include "app/sweep/identity.hpp"
+#include "app/sweep/outcome.hpp"
+#include "app/sweep/progress.hpp"
+#include "app/sweep/results.hpp"
+#include "sim/base/input_error.hpp"
+
+namespace twinstep::app {
+namespace {
+
+using namespace sweep;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kInterrupted = 130;  ///< what shells say of a program that SIGINT ended
+
+std::optional<std::string> environment(std::string const& name) {
+  auto const* const value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>{value};
+}
+
+engine::RunOptions run_options(SweepOptions const& options) {
+  return {.fidelity = find_enum<engine::Fidelity>(options.fidelity).value_or(engine::Fidelity::kFolded),
+          .replays_allocator = !options.skips_allocator};
+}
+
+int jobs_of(SweepOptions const& options, MpiJob const* job) {
+  auto const here = job == nullptr ? 1 : job->local_size();
+  return static_cast<int>(options.jobs.value_or(std::max(1, available_cores() / here)));
+}
+
+/// While it lives, SIGINT and SIGTERM end the handing out of points, once; the next one ends the program.
+class Interruption {
+ public:
+  explicit Interruption(Ledger& ledger) {
+    ledger_ = &ledger;
+    for (auto const signal : {SIGINT, SIGTERM}) {
+      struct sigaction action {};
+      action.sa_handler = [](int) { ledger_.load()->stop(); };
+      action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+      sigaction(signal, &action, nullptr);
+    }
+  }
+  ~Interruption() {
+    for (auto const signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
+    ledger_ = nullptr;
+  }
+  Interruption(Interruption const&) = delete;
+  Interruption& operator=(Interruption const&) = delete;
+
+ private:
+  static inline std::atomic<Ledger*> ledger_ = nullptr;  // a signal's handler gets nothing else to act on
+};
+
+void check_size(Sweep const& sweep, SweepOptions const& options) {
+  if (sweep.points() <= options.max_points) return;
+  throw InputError{fmt::format(
+      "{}: found {} points, more than the {} of --max-points; leave values out, or allow so many with --max-points {}",
+      one_line(options.sweep), sweep.points(), options.max_points, sweep.points())};
+}
+
+void check_exports(SweepOptions const& options) {
+  if (options.csv) check_writable("--csv", *options.csv, {options.sweep, options.out.value_or(options.sweep)});
+  if (options.jsonl) check_writable("--jsonl", *options.jsonl, {options.sweep, options.out.value_or(options.sweep)});
+}
+
+/// A sweep on its way into its results file, in the process that writes it.
+class Leader {
+ public:
+  Leader(SweepOptions const& options)
+      : options_{&options},
+        sweep_{options.sweep},
+        evaluator_{sweep_, run_options(options)},
+        writer_{open()},
+        ledger_{sweep_.points(), writer_->points_done()} {}
+
+  /// Answers all points that are not in the file yet, together with the other processes of `job` if there is one.
+  void run(MpiJob* job) {
+    auto const interruption = Interruption{ledger_};
+    auto progress = Progress{ledger_.size()};
+    auto mutex = std::mutex{};
+    auto const take = [&](Answer const& answer) {
+      auto const lock = std::lock_guard{mutex};
+      progress.advance();
+      if (answer) writer_->add(*answer);
+    };
+    auto const compute = [&] {
+      answer_all([this] { return ledger_.next(); }, evaluator_, take, jobs_of(*options_, job));
+    };
+    if (job == nullptr)
+      compute();
+    else
+      compute_and_serve(*job, compute, take);
+    writer_->commit();
+    is_complete_ = !ledger_.is_stopped();
+    if (is_complete_) writer_->finish();
+    writer_.reset();
+  }
+
+  [[nodiscard]] bool is_complete() const { return is_complete_; }
+  [[nodiscard]] std::int64_t asked() const { return ledger_.size(); }
+
+ private:
+  std::unique_ptr<ResultsWriter> open() {
+    check_size(sweep_, *options_);
+    check_exports(*options_);
+    for (auto const& warning : evaluator_.check()) warn(warning);
+    auto const manifest = manifest_of(sweep_, run_options(*options_));
+    auto const& out = *options_->out;
+    return std::make_unique<ResultsWriter>(options_->resumes ? ResultsWriter::resume(out, manifest)
+                                                             : ResultsWriter::create(out, manifest));
+  }
+
+  /// Other processes are served by a thread of its own, the only one that uses MPI meanwhile.
+  void compute_and_serve(MpiJob& job, std::function<void()> const& compute, Sink const& take) {
+    auto is_over = std::atomic<bool>{false};
+    auto failure = std::exception_ptr{};
+    auto server = std::jthread{[&] {
+      try {
+        serve(job, ledger_, take, is_over);
+      } catch (...) {
+        failure = std::current_exception();
+        ledger_.stop();
+      }
+    }};
+    try {
+      compute();
+    } catch (...) {
+      is_over = true;
+      throw;
+    }
+    // Who was interrupted with this process answers soon or never.
+    if (ledger_.is_stopped()) std::this_thread::sleep_for(std::chrono::milliseconds{500});
+    is_over = ledger_.is_stopped();
+    server.join();
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  SweepOptions const* options_;
+  Sweep sweep_;
+  Evaluator evaluator_;
+  std::unique_ptr<ResultsWriter> writer_;
+  Ledger ledger_;
+  bool is_complete_ = false;
+};
+
+/// Prints and exports what is in a results file.
+int tell(std::string const& results, SweepOptions const& options, Effort const& effort) {
+  auto const outcome = summarize(results);
+  if (options.csv) export_csv(results, *options.csv);
+  if (options.jsonl) export_json_lines(results, *options.jsonl);
+  print(options.as_json ? outcome_json(outcome, effort) : outcome_text(outcome, effort));
+  return kDone;
+}
+
+/// Runs the sweep and says what it came to.
+int run(Leader& leader, SweepOptions const& options, MpiJob* job) {
+  auto const began = Clock::now();
+  leader.run(job);
+  if (!leader.is_complete()) {
+    complain(fmt::format("interrupted; what was answered is in {}: go on with the same command and --resume",
+                         one_line(*options.out)));
+    return kInterrupted;
+  }
+  return tell(*options.out, options,
+              {.asked = leader.asked(),
+               .wall = Seconds{std::chrono::duration<double>(Clock::now() - began).count()},
+               .jobs = jobs_of(options, job),
+               .processes = job == nullptr ? 1 : job->size()});
+}
+
+/// What is wrong before anything began, process 0 says alone.
+int lead(SweepOptions const& options, MpiJob& job) {
+  auto leader = std::unique_ptr<Leader>{};
+  try {
+    leader = std::make_unique<Leader>(options);
+  } catch (InputError const&) {
+    static_cast<void>(job.agreed(kInputWrong));
+    throw;
+  }
+  static_cast<void>(job.agreed(kDone));
+  auto const code = run(*leader, options, &job);
+  if (code == kInterrupted) job.abort(code);  // some of the others may be gone already
+  return code;
+}
+
+int follow(SweepOptions const& options, MpiJob& job) {
+  std::signal(SIGINT, SIG_IGN);  // of the terminal: process 0 ends the sweep
+  if (auto const code = job.agreed(kDone); code != kDone) return code;
+  auto const sweep = Sweep{options.sweep};
+  auto const evaluator = Evaluator{sweep, run_options(options)};
+  work_for(job, evaluator, jobs_of(options, &job));
+  return kDone;
+}
+
+}  // namespace
+
+int run_sweep(SweepOptions const& options) {
+  if (!options.out) {
+    check_exports(options);
+    return tell(options.sweep, options, {});
+  }
+  if (auto const obstacle = why_not_together(environment)) throw InputError{*obstacle};
+  auto const job = is_started_by_mpi(environment) ? MpiJob::join() : nullptr;
+  if (job == nullptr || job->size() == 1) {
+    auto leader = Leader{options};
+    return run(leader, options, nullptr);
+  }
+  return job->rank() == 0 ? lead(options, *job) : follow(options, *job);
+}
+
+}  // namespace twinstep::app

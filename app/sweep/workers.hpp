@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "app/sweep/evaluate.hpp"
+#include "app/sweep/table.hpp"
+
+/// The cores of this machine: the only place that knows oneTBB.
+namespace twinstep::app::sweep {
+
+/// A point's row, or nothing where a constraint leaves the point out.
+using Answer = std::optional<Row>;
+/// The next point, or nothing at the end. Called by one thread at a time.
+using Source = std::function<std::optional<std::int64_t>()>;
+/// Takes answers one at a time, in the order in which the source gave their points.
+using Sink = std::function<void(Answer)>;
+
+/// Cores that this process may use.
+[[nodiscard]] int available_cores();
+
+/// Answers every point of the source on `jobs` threads. Throws what the evaluator, the source or the sink throws, after
+/// all threads have ended.
+void answer_all(Source const& source, Evaluator const& evaluator, Sink const& sink, int jobs);
+
+}  // namespace twinstep::app::sweep
