@@ -116,6 +116,28 @@ TEST_CASE("--set changes the question", "[cli][simulate]") {
   CHECK(json_answer(folder, {"--set", "strategy.name=ddp"}).at("world_size").integer() == 16);
 }
 
+TEST_CASE("a scenario runs on the software of its strategy's framework, unless it names another", "[cli][simulate]") {
+  auto const folder = Scratch{};
+  auto const answer = [&](std::string const& strategy, std::vector<std::string> more = {}) {
+    more.insert(more.end(), {"--set", "strategy.name=" + strategy});
+    return json_answer(folder, std::move(more));
+  };
+  auto const said = [](io::Node const& of) { return std::string{of.at("calibration").string()}; };
+  auto const time = [](io::Node const& of) { return of.at("step_time_s").number(); };
+
+  auto const chosen = answer("ddp");
+  CHECK_THAT(said(chosen), Catch::EndsWith("; software: pytorch-eager, that of ddp"));
+  CHECK_THAT(said(answer("deepspeed-3")), Catch::EndsWith("; software: deepspeed, that of deepspeed-3"));
+  CHECK_THAT(said(answer("megatron")), Catch::EndsWith("; software: megatron, that of megatron"));
+  auto const named = answer("ddp", {"--set", "cluster.stack=pytorch-eager"});
+  CHECK_THAT(said(named), Catch::EndsWith("; software: pytorch-eager, as \"cluster.stack\" says"));
+  CHECK(time(named) == time(chosen));
+  // The machine alone moves the least bytes.
+  auto const alone = answer("ddp", {"--set", "cluster.stack=none"});
+  CHECK_THAT(said(alone), Catch::EndsWith("; software: none, as \"cluster.stack\" says"));
+  CHECK(time(alone) < time(chosen));
+}
+
 TEST_CASE("a step that does not fit is an answer with its numbers", "[cli][simulate]") {
   // 100 layers of 12 × 8192² parameters are 8e10; ddp holds 16 bytes of each, 1.3 TB, on GPUs of 80 GB.
   auto const folder = Scratch{};
