@@ -15,7 +15,9 @@ using Accumulation = FsdpOptions::Accumulation;
 /// unit computes, waits for the copy-out before. Backward: copied out, then the unit before is gathered at once; when
 /// the gradients are there, compute waits for the reduction before, copies them into the reduction's buffer, and they
 /// are reduce-scattered (reduce_scatter stream), averaged; hybrid, the shards are averaged over replicas besides
-/// (all_reduce stream). At most two gather buffers and one reduction buffer are alive.
+/// (all_reduce stream). At most two gather buffers and one reduction buffer are alive: since the streams that gather
+/// wait for the copy-out, and compute for the reduction, the host lets go of these without waiting for the device, and
+/// the next ones take them.
 ///
 /// reshard_after_forward = m keeps an m-th of the parameters after forward; backward then gathers inside groups of m.
 /// Source: torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py, _fsdp_collectives.py.
@@ -57,9 +59,9 @@ class Fsdp2 : public DataParallel {
     auto const own = units_.holding(unit);
     if (!own || unit_[*own].parameters.exists()) return;
     gather(*own);
-    auto const before = copied_out_;
+    auto const before = copied_out_.size();
     copy_out(*own);
-    if (before.exists()) gathers_wait_for(before);
+    reuse_first(before);
   }
   void after_forward(std::size_t unit) override {
     auto const own = units_.holding(unit);
@@ -73,7 +75,7 @@ class Fsdp2 : public DataParallel {
     if (!unit_[*own].parameters.exists()) {
       gather(*own);
       copy_out(*own);
-      gathers_wait_for(copied_out_);
+      reuse_first(copied_out_.size());
     }
     if (auto const next = units_.before(unit); next && !unit_[*next].parameters.exists()) gather(*next);
   }
@@ -88,13 +90,17 @@ class Fsdp2 : public DataParallel {
 
  private:
   struct Unit {
-    BufferId gathered;     // the gather's buffer, until it is copied out
+    Region gathered;       // the gather's result, until it is copied out
     OpId ready;            // the gather
     BufferId parameters;   // copied out; none while they are resharded
     BufferId part;         // what is kept after forward with reshard_after_forward = m
     BufferId gradients;    // of the backward that runs
     BufferId accumulated;  // over micro-batches that do not reduce
     Region reduced;        // shards of micro-batches that were not averaged over replicas
+  };
+  struct CopiedOut {
+    OpId by;
+    BufferId gathered;
   };
   struct Names {
     explicit Names(StepContext& context)
@@ -152,32 +158,54 @@ class Fsdp2 : public DataParallel {
     context_.role.wait(all_gather_, op);
   }
 
+  /// Gathers wait for the first `count` copies out, whose buffers they can then use again.
+  void reuse_first(std::size_t count) {
+    if (count == 0) return;
+    gathers_wait_for(copied_out_[count - 1].by);
+    for (std::size_t i = 0; i < count; ++i) idle_gathers_.push_back(copied_out_[i].gathered);
+    copied_out_.erase(copied_out_.begin(), copied_out_.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+
+  /// The smallest idle buffer that is large enough, as the allocator chooses; a new one if none is.
+  template <class Make>
+  BufferId take(std::vector<BufferId>& idle, std::int64_t elements, Make make) {
+    auto const size = [&](BufferId id) { return context_.role.get(id).elements.base; };
+    auto best = idle.end();
+    for (auto each = idle.begin(); each != idle.end(); ++each)
+      if (size(*each) >= elements && (best == idle.end() || size(*each) < size(*best))) best = each;
+    if (best == idle.end()) return make();
+    auto const found = *best;
+    idle.erase(best);
+    return found;
+  }
+
   void gather(std::size_t unit) {
     auto& [gathered, ready, parameters, part, gradients, accumulated, reduced] = unit_[unit];
-    if (gathered.exists()) return;
+    if (gathered.buffer.exists()) return;
     auto const& group = layout_.groups()[unit];
-    gathered = buffer(names_.gathered, group.elements, MemoryCategory::kGatheredParameters);
-    auto const whole = context_.role.whole(gathered);
+    auto const to = take(idle_gathers_, group.elements,
+                         [&] { return buffer(names_.gathered, group.elements, MemoryCategory::kGatheredParameters); });
+    gathered = {to, 0, group.elements};
     if (part.exists()) {
-      auto const own = part_place_.in(gathered, group.elements / context_.groups.shard_ranks());
+      auto const own = part_place_.in(to, group.elements / context_.groups.shard_ranks());
       copy_kernel(context_, copy_in_, names_.copy_in, context_.role.whole(part), own);
-      ready = all_gather(context_, {all_gather_, context_.groups.shard(context_.program)}, names_.gather, own, whole,
+      ready = all_gather(context_, {all_gather_, context_.groups.shard(context_.program)}, names_.gather, own, gathered,
                          context_.role.last_on(copy_in_));
       return;
     }
-    auto const own = own_place_.in(gathered, layout_.shard(group));
+    auto const own = own_place_.in(to, layout_.shard(group));
     copy_kernel(context_, copy_in_, names_.copy_in, states_.shard_to_gather(group, copy_in_), own);
-    ready =
-        all_gather(context_, {all_gather_, state_group_}, names_.gather, own, whole, context_.role.last_on(copy_in_));
+    ready = all_gather(context_, {all_gather_, state_group_}, names_.gather, own, gathered,
+                       context_.role.last_on(copy_in_));
   }
 
   void copy_out(std::size_t unit) {
     auto& state = unit_[unit];
     state.parameters = buffer(names_.parameters, layout_.groups()[unit].elements, MemoryCategory::kGatheredParameters);
     context_.role.wait(context_.compute, state.ready);
-    copied_out_ = copy_kernel(context_, context_.compute, names_.copy_out, context_.role.whole(state.gathered),
-                              context_.role.whole(state.parameters));
-    state.gathered = {};
+    auto const by =
+        copy_kernel(context_, context_.compute, names_.copy_out, state.gathered, context_.role.whole(state.parameters));
+    copied_out_.push_back({by, std::exchange(state.gathered, {}).buffer});
   }
 
   /// What is left after forward of a unit that is resharded to groups of m: the rank's m-th of it.
@@ -221,9 +249,14 @@ class Fsdp2 : public DataParallel {
     auto const gradients =
         std::exchange(unit_[unit].accumulated.exists() ? unit_[unit].accumulated : unit_[unit].gradients, {});
     auto const last = context_.role.last_on(reduce_scatter_);
-    if (last.exists()) context_.role.wait(context_.compute, last);
-    auto const input =
-        context_.role.whole(buffer(names_.reduce_copy_in, group.elements, MemoryCategory::kBuckets, reduce_type()));
+    if (last.exists()) {
+      context_.role.wait(context_.compute, last);
+      idle_inputs_.push_back(reducing_);
+    }
+    reducing_ = take(idle_inputs_, group.elements, [&] {
+      return buffer(names_.reduce_copy_in, group.elements, MemoryCategory::kBuckets, reduce_type());
+    });
+    auto const input = Region{reducing_, 0, group.elements};
     auto const copied = copy_kernel(context_, context_.compute, names_.reduce_copy_in, context_.role.whole(gradients),
                                     input, 1 / divide_.before);
     auto const shard = context_.role.whole(
@@ -269,7 +302,10 @@ class Fsdp2 : public DataParallel {
   DivideFactors divide_ = divides() ? divide_factors(context_.plan.ranks) : DivideFactors{};
   Names names_{context_};
   std::vector<Unit> unit_;
-  OpId copied_out_;  // the copy-out before
+  std::vector<CopiedOut> copied_out_;  // that gathers do not wait for yet
+  std::vector<BufferId> idle_gathers_;
+  BufferId reducing_;  // the input of the reduction that runs
+  std::vector<BufferId> idle_inputs_;
 };
 
 }  // namespace

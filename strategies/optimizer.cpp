@@ -66,9 +66,10 @@ std::int32_t OptimizerStates::bytes_per_element(Region parameters, DataType grad
   auto const writes_copy = master_.exists() && copies_ == Copies::kInUpdate;
   auto const copy = writes_copy ? bytes(context_.role.get(parameters.buffer).type) : 0;
   if (is_foreach()) {
-    // The passes that OptimizerStates lists but sqrt, which is a kernel of its own: 16 tensors of the master's type
-    // and twice the gradient; a copy is a pass more.
-    return 16 * master + 2 * bytes(gradient) + (writes_copy ? master + copy : 0);
+    // The passes that OptimizerStates lists but those that are kernels of their own, sqrt and an add_ that is not in
+    // place: 16 (14) tensors of the master's type and twice the gradient; a copy is a pass more.
+    auto const masters = context_.plan.has_old_foreach ? 14 : 16;
+    return masters * master + 2 * bytes(gradient) + (writes_copy ? master + copy : 0);
   }
   auto sum = 2 * master + bytes(gradient) + copy;
   for (auto const state : states_) sum += 2 * bytes(context_.role.get(state).type);
@@ -89,15 +90,18 @@ std::vector<Region> OptimizerStates::cast(StreamId stream, std::span<Region cons
   return out;
 }
 
-/// The temporary of the foreach passes: √v, then √(v / correction) + epsilon in place.
+/// The temporary of the foreach passes: √v, then √(v / correction) + epsilon, in place or in a second one.
 void OptimizerStates::make_denominators(StreamId stream, Region second_moment) {
-  auto const name = context_.program.name("adamw.denominators");
-  auto const to = context_.role.buffer({.name = name,
-                                        .elements = second_moment.elements,
-                                        .type = master_type(context_.plan),
-                                        .category = MemoryCategory::kWorkspace});
-  copy_kernel(context_, stream, name, second_moment, context_.role.whole(to), 1,
-              multi_tensor_launches(second_moment.elements.base, 1));
+  auto const make = [&](NameId name, Region from) {
+    auto const to = context_.role.whole(context_.role.buffer({.name = name,
+                                                              .elements = from.elements,
+                                                              .type = master_type(context_.plan),
+                                                              .category = MemoryCategory::kWorkspace}));
+    copy_kernel(context_, stream, name, from, to, 1, multi_tensor_launches(from.elements.base, 1));
+    return to;
+  };
+  auto const roots = make(context_.program.name("adamw.denominators"), second_moment);
+  if (context_.plan.has_old_foreach) make(context_.program.name("adamw.denominators.add"), roots);
 }
 
 OpId OptimizerStates::update(StreamId stream, std::int64_t begin, Region parameters,

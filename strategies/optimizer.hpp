@@ -19,6 +19,7 @@ namespace twinstep::strategies {
 /// Optimizers, arXiv 2110.02861; the scales' 1/16 byte is not counted); only has a cost | | SGD with momentum, fused |
 /// 20 (22) |
 ///
+/// Before PyTorch 2.1, foreach's last add_ was an add into a second temporary (`Plan::has_old_foreach`).
 /// Megatron and DeepSpeed copy masters to the model's parameters by a kernel of its own: 6 bytes in place of 2.
 /// In host memory (CPU Adam) the update is one pass, fused.
 class OptimizerStates {

@@ -77,6 +77,7 @@ struct Plan {
   std::optional<DataType> parameter_type;
   std::optional<DataType> reduce_type;  ///< in which gradients cross the wire
   Optimizer optimizer = Optimizer::kAdamWFused;
+  bool has_old_foreach = false;  ///< PyTorch's before 2.1, whose foreach AdamW makes a second temporary
   bool clips_gradients = false;  ///< by their norm over all ranks
   DdpOptions ddp;
   FsdpOptions fsdp;

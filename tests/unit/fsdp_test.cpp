@@ -429,6 +429,16 @@ TEST_CASE("between steps mixed precision holds 12 bytes a parameter over the ran
   expect(plan, MemorySpace::kDevice, 64);
 }
 
+TEST_CASE("FSDP2 gathers into two buffers by turns, the root's and one of a layer's size", "[fsdp][memory]") {
+  // Rows that 64 ranks divide need no padding. Every other gather waits for the copy out of one buffer and takes it.
+  auto const step = compiled(llama_2_7b(), plan_of(kFsdp2, 64, 2));
+  auto sizes = std::vector<std::int64_t>{};
+  for (auto const& buffer : step.roles.front().buffers)
+    if (step.text(buffer.name) == "all_gather_buffer") sizes.push_back(buffer.elements.base);
+  auto const layer = 4 * 4096 * 4096 + 3 * 4096 * 11008 + 2 * 4096;
+  CHECK(sizes == std::vector<std::int64_t>{2 * 32000 * 4096 + 4096, layer});
+}
+
 TEST_CASE("gradient shards of 4 bytes live from the first reduction of their unit to the update", "[fsdp][memory]") {
   // LLaMA-2-7B: 32 layers and the root, so 33 shards of together 4 N / 64 bytes, whatever type is reduced.
   auto const n = static_cast<double>(parameter_count(llama_2_7b()));

@@ -59,6 +59,21 @@ TEST_CASE("an optimizer moves the bytes of its passes", "[optimizer]") {
   CHECK(bytes_moved(plan_of(Optimizer::kAdamW8Bit)) == 16);
 }
 
+TEST_CASE("before PyTorch 2.1, foreach AdamW makes a second temporary of 4 bytes and moves as much", "[optimizer]") {
+  auto plan = plan_of(Optimizer::kAdamWForeach);
+  auto const temporaries = [&] {
+    auto bytes = 0.0;
+    for (auto const& buffer : compiled(tiny_llama(), plan).roles.front().buffers)
+      if (buffer.category == MemoryCategory::kWorkspace)
+        bytes += static_cast<double>((size_of(buffer.type) * buffer.elements.base).count());
+    return bytes / static_cast<double>(parameter_count(tiny_llama()));
+  };
+  auto const now = temporaries();
+  plan.has_old_foreach = true;
+  CHECK(temporaries() - now == 4);
+  CHECK(bytes_moved(plan) == 80);
+}
+
 TEST_CASE("an optimizer holds its states, and masters where parameters have 16 bits", "[optimizer][memory]") {
   CHECK(bytes_held(plan_of(Optimizer::kAdamWFused)) == 8);
   CHECK(bytes_held(plan_of(Optimizer::kAdamWFused, DataType::kBf16)) == 12);
