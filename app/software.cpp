@@ -47,9 +47,16 @@ Software software_of(std::string_view words, bool is_compiled) {
   for (auto const& [word, software] : kWords)
     if (has(word)) return software;
   auto pytorch = Software{is_compiled ? "pytorch-compiled" : kPyTorchStack};
-  // llm-foundry, llmfoundry/models/mpt/modeling_mpt.py: loss_fn is "fused_crossentropy" unless a configuration says else.
-  if (has("composer")) pytorch.cross_entropy = strategies::CrossEntropy::kFused;
-  if (has("torchtitan")) pytorch.memory = kReserved;  // torchtitan/metrics.py: "reserved_bytes.all.peak"
+  if (has("composer")) {
+    // llm-foundry, llmfoundry/models/mpt/modeling_mpt.py: loss_fn is "fused_crossentropy", and two metrics of training,
+    // cross-entropy and perplexity, are forwards of PyTorch's: 10 + 2 · 12 bytes a token and vocabulary entry, not 10.
+    pytorch.cross_entropy = strategies::CrossEntropy::kFused;
+    pytorch.loss = 3.4;
+  }
+  if (has("torchtitan")) {
+    pytorch.memory = kReserved;             // torchtitan/metrics.py: "reserved_bytes.all.peak"
+    pytorch.reduce_type = DataType::kFp32;  // torchtitan/config_manager.py: mixed_precision_reduce
+  }
   return pytorch;
 }
 

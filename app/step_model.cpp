@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "strategies/model/cnn_layout.hpp"
+
 namespace twinstep::app {
 namespace {
 
@@ -73,10 +75,17 @@ std::string missing_size(validate::StepModel const& model) {
   return {};
 }
 
+std::variant<strategies::ModelSpec, NotReplayed> published(validate::StepModel const& model) {
+  if (model.kind == "CNN")
+    if (auto cnn = strategies::find_cnn(model.name)) return *std::move(cnn);
+  return NotReplayed{
+      fmt::format("no transformer: a {}{}{}", model.kind, model.name.empty() ? "" : " called ", model.name)};
+}
+
 }  // namespace
 
-std::variant<Transformer, NotReplayed> model_of(validate::StepModel const& model) {
-  if (!model.kind.empty()) return NotReplayed{fmt::format("no transformer: a {}", model.kind)};
+std::variant<strategies::ModelSpec, NotReplayed> model_of(validate::StepModel const& model) {
+  if (!model.kind.empty()) return published(model);
   if (auto const missing = missing_size(model); !missing.empty())
     return NotReplayed{fmt::format("not stated: the model's \"{}\"", missing)};
   if (!model.head_size && *model.hidden % *model.heads != 0)

@@ -12,9 +12,10 @@ struct NotReplayed {
   std::string reason;
 };
 
-/// The model that a step record describes, as a transformer of ours. A record does not say everything: gated or plain
-/// MLP, tied or separate embeddings and learned or rotary positions are taken as the record states them, else so that
-/// the number of parameters comes nearest to the record's. Says why where it is no transformer, or lacks a size.
-[[nodiscard]] std::variant<strategies::Transformer, NotReplayed> model_of(validate::StepModel const& model);
+/// The model that a step record describes. A CNN is a published one, by its name. Of a transformer a record does not
+/// say everything: gated or plain MLP, tied or separate embeddings and learned or rotary positions are taken as the
+/// record states them, else so that the number of parameters comes nearest to the record's. Says why where it is
+/// neither, or lacks a size.
+[[nodiscard]] std::variant<strategies::ModelSpec, NotReplayed> model_of(validate::StepModel const& model);
 
 }  // namespace twinstep::app

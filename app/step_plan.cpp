@@ -78,7 +78,7 @@ class PlanReader {
       out_.plan.linear_type = DataType::kFp8;
       if (has(words, "rowwise")) out_.plan.scaling = strategies::Scaling::kRowWise;
     }
-    if (has(words, "fp32 reduce")) out_.plan.reduce_type = DataType::kFp32;
+    out_.plan.reduce_type = has(words, "fp32 reduce") ? DataType::kFp32 : software_.reduce_type;
   }
 
   void read_batch() {
@@ -122,7 +122,8 @@ class PlanReader {
   }
 
   bool flash_attention() {
-    if (!record_.flash_attention) out_.assumed.emplace_back("fused attention");
+    auto const has_attention = record_.model.kind.empty();
+    if (!record_.flash_attention && has_attention) out_.assumed.emplace_back("fused attention");
     return record_.flash_attention.value_or(true);
   }
 
@@ -188,6 +189,7 @@ class PlanReader {
     plan.fsdp.forward_prefetch = true;
     plan.fsdp.shards_root = false;
     plan.clips_gradients = true;
+    plan.has_old_foreach = true;  // initialize/launch.py asks for PyTorch 2.0.1
   }
 
   StepRecord const& record_;

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include <fmt/format.h>
 
+#include "app/cnn_calibration.hpp"
+#include "app/step_plan.hpp"
 #include "reports/summary.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/engine/virtual_executor.hpp"
@@ -23,7 +26,7 @@ bool measures(StepRecord const& record, StepQuantity quantity) {
          record.measurements.end();
 }
 
-program::StepProgram program_of(strategies::Transformer const& model, strategies::Plan const& plan) {
+program::StepProgram program_of(strategies::ModelSpec const& model, strategies::Plan const& plan) {
   auto compiled = strategies::compile(model, plan);
   if (auto const* obstacle = std::get_if<strategies::Infeasible>(&compiled)) throw InputError{obstacle->reason};
   return std::get<program::StepProgram>(std::move(compiled));
@@ -47,6 +50,14 @@ bool has_seen(hardware::Stack const& stack, StepRecord const& record, std::int64
   });
 }
 
+/// The figure that a record's software prints.
+Bytes memory_of(reports::Summary const& summary, Software::Memory figure) {
+  using enum program::MemoryCategory;
+  auto const& peak = figure == Software::Memory::kAllocated ? summary.peak : summary.reserved_peak;
+  auto const of = [&](program::MemoryCategory category) { return peak.held[static_cast<std::size_t>(category)]; };
+  return figure == Software::Memory::kDevice ? peak.total() : peak.total() - of(kContext) - of(kCollectiveLibrary);
+}
+
 StepAnswer simulated(StepRecord const& record, StepReplay const& replay) {
   auto const machine = engine::Machine{replay.cluster};
   auto const step = program_of(replay.model, replay.plan);
@@ -55,7 +66,7 @@ StepAnswer simulated(StepRecord const& record, StepReplay const& replay) {
   auto const ranks = static_cast<double>(replay.plan.ranks);
   auto const nodes = divide_up(replay.plan.ranks, replay.cluster.node.gpus);
   auto answer = StepAnswer{.step_time = to_seconds(summary.step_time),
-                           .peak_memory = summary.peak.total(),
+                           .peak_memory = memory_of(summary, software_of(record).memory),
                            .tokens_per_gpu = static_cast<double>(step.facts.tokens) / ranks,
                            .model_flops = step.facts.model_flops * (1 / ranks),
                            .peak = *replay.cluster.node.gpu.peak(replay.plan.precision),
@@ -102,12 +113,19 @@ Seconds simulated_time(StepReplay const& replay) {
   return to_seconds(engine::run(program_of(replay.model, replay.plan), engine::Machine{replay.cluster}).step_time);
 }
 
-StepAnswer predict_step(StepRecord const& record, std::optional<hardware::Cluster> const& named) try {
+StepAnswer predict_step(StepRecord const& record, std::optional<hardware::Cluster> const& named,
+                        CnnCalibration const& networks) try {
   if (record.problem.empty() && measures(record, StepQuantity::kModelStateMemory)) return counted(record);
-  auto const replay = replay_of(record, named);
-  if (auto const* reason = std::get_if<NotReplayed>(&replay)) return {.skipped = reason->reason};
+  auto const found = replay_of(record, named);
+  if (auto const* reason = std::get_if<NotReplayed>(&found)) return {.skipped = reason->reason};
   if (record.measurements.empty()) return {.skipped = "not predicted: what it measured"};
-  return simulated(record, std::get<StepReplay>(replay));
+  auto const& replay = std::get<StepReplay>(found);
+  auto const factors = networks.factors_of(record, replay);
+  auto answer = simulated(record, with_compute(replay, factors.compute));
+  answer.step_time = *answer.step_time * factors.replicas;
+  answer.is_fitted = answer.is_fitted || factors.has_seen;
+  std::ranges::copy(factors.notes, std::back_inserter(answer.notes));
+  return answer;
 } catch (InputError const& error) {
   return {.skipped = fmt::format("no plan: {}", error.what())};
 }

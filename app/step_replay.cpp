@@ -24,8 +24,11 @@ hardware::Cluster machine_of(StepRecord const& record, std::optional<hardware::C
     throw Impossible{fmt::format("{} has no rate for {}", cluster.node.gpu.name, name_of(plan.precision))};
   if (plan.linear_type && !cluster.node.gpu.peak(*plan.linear_type))
     throw Impossible{fmt::format("{} has no rate for {}", cluster.node.gpu.name, name_of(*plan.linear_type))};
-  if (cluster.stack.name.empty() && !record.is_our_program)
-    cluster.stack = hw_profiles::read_stack(io::string_node(std::string{software_of(record).stack}, "stack"));
+  if (cluster.stack.name.empty() && !record.is_our_program) {
+    auto const software = software_of(record);
+    cluster.stack = hw_profiles::read_stack(io::string_node(std::string{software.stack}, "stack"));
+    if (software.loss) cluster.stack.loss = {*software.loss, hardware::Basis::kDerived, "what the trainer computes"};
+  }
   return cluster;
 }
 
@@ -38,7 +41,7 @@ std::variant<StepReplay, NotReplayed> replay_of(StepRecord const& record,
   if (auto const* reason = std::get_if<NotReplayed>(&model)) return *reason;
   auto [plan, near_to, assumed] = plan_of(record);
   auto cluster = machine_of(record, named, plan);
-  return StepReplay{std::get<strategies::Transformer>(std::move(model)), std::move(plan), std::move(cluster),
+  return StepReplay{std::get<strategies::ModelSpec>(std::move(model)), std::move(plan), std::move(cluster),
                     std::move(near_to), std::move(assumed)};
 } catch (Impossible const& reason) {
   return NotReplayed{reason.reason};

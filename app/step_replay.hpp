@@ -14,7 +14,7 @@ namespace twinstep::app {
 
 /// A step record as a question to the simulator.
 struct StepReplay {
-  strategies::Transformer model;
+  strategies::ModelSpec model;
   strategies::Plan plan;
   hardware::Cluster cluster;         ///< with the record's software stack
   std::vector<std::string> near_to;  ///< what is replayed by something near: "FSDP by zero-3"

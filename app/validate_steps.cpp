@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/cnn_calibration.hpp"
 #include "app/commands.hpp"
 #include "app/machine.hpp"
 #include "app/output.hpp"
@@ -183,8 +184,9 @@ int validate_steps(ValidateStepsOptions const& options) {
   auto records = std::vector<StepRecord>{};
   for (auto const& file : options.files)
     std::ranges::move(validate::read_step_records(io::parse_file(file)), std::back_inserter(records));
+  auto const networks = CnnCalibration{records, named};
   auto const rows =
-      validate::score_steps(records, [&](StepRecord const& record) { return predict_step(record, named); });
+      validate::score_steps(records, [&](StepRecord const& record) { return predict_step(record, named, networks); });
   auto const accuracy = accuracy_of(records.size(), rows);
   print(options.as_json ? reports::accuracy_json(accuracy) : reports::accuracy_text(accuracy, standard_output_style()));
   auto const error = accuracy.predictors.front().by_size.front().mean;

@@ -10,7 +10,7 @@ using strategies::StrategyName;
 namespace {
 
 strategies::Transformer model(std::string const& record) {
-  return std::get<strategies::Transformer>(app::model_of(read_step(record).model));
+  return std::get<strategies::Transformer>(std::get<strategies::ModelSpec>(app::model_of(read_step(record).model)));
 }
 
 app::StepReplay replay(std::string const& record) {
@@ -82,6 +82,28 @@ TEST_CASE("a record's words become a plan on its machine", "[steps]") {
   CHECK(group.plan.shard_group == 8);
   CHECK(replay(foundry(R"("torch_compile": false)", R"("torch_compile": true)")).cluster.stack.name ==
         "pytorch-compiled");
+}
+
+TEST_CASE("a convolutional network is the published one of its name", "[steps]") {
+  auto const record = foundry(R"("name": "MPT-30b")", R"("name": "resnet50", "kind": "CNN")");
+  CHECK(model_name(replay(record).model) == "resnet50");
+  CHECK_THAT(reason(changed(record, "resnet50", "lenet5")), Catch::Contains("no transformer: a CNN called lenet5"));
+}
+
+TEST_CASE("llm-foundry's loss is fused", "[steps]") {
+  CHECK(replay(foundry_record()).plan.cross_entropy == strategies::CrossEntropy::kFused);
+  CHECK(replay(foundry("Composer FSDP", "FSDP")).plan.cross_entropy == strategies::CrossEntropy::kPlain);
+}
+
+TEST_CASE("InternEvo wraps 16-bit parameters by FSDP, each module apart, and its optimizer has the masters",
+          "[steps]") {
+  auto const plan = replay(foundry("Composer FSDP", "InternEvo, FSDP")).plan;
+  CHECK(plan.strategy == StrategyName::kFsdp1);
+  CHECK(held_type(plan) == DataType::kBf16);
+  CHECK(has_master_copy(plan));
+  CHECK(plan.fsdp.forward_prefetch);
+  CHECK_FALSE(plan.fsdp.shards_root);
+  CHECK(plan.clips_gradients);
 }
 
 TEST_CASE("8-bit precision is that of linear layers", "[steps]") {
