@@ -126,11 +126,7 @@ std::string Table::render(TextStyle const& style) const {
     end_line(line);
     result += line;
   };
-  add_line([&](std::size_t i) {
-    return padded(columns_[i].header, column_widths[i], columns_[i].align, Tone::kHeader, style);
-  });
-  add_line([&](std::size_t i) { return std::string(column_widths[i], '-'); });
-  for (auto const& row : rows_) {
+  auto const add = [&](std::vector<Cell> const& row) {
     auto lines = std::vector<std::vector<std::string>>{};  // by column
     auto height = std::size_t{1};
     for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -142,7 +138,12 @@ std::string Table::render(TextStyle const& style) const {
         auto const text = line < lines[i].size() ? std::string_view{lines[i][line]} : std::string_view{};
         return padded(text, column_widths[i], columns_[i].align, row[i].tone, style);
       });
-  }
+  };
+  auto header = std::vector<Cell>{};
+  for (auto const& column : columns_) header.emplace_back(column.header, Tone::kHeader);
+  add(header);
+  add_line([&](std::size_t i) { return std::string(column_widths[i], '-'); });
+  for (auto const& row : rows_) add(row);
   return result;
 }
 
