@@ -86,19 +86,23 @@ std::optional<Infeasible> find_obstacle(ModelSpec const& model, Plan const& plan
   return std::nullopt;
 }
 
+ModelWork planned_work(ModelSpec const& model, Plan const& plan) {
+  return work_of(model, {.micro_batch = plan.micro_batch,
+                         .sequence_length = plan.sequence_length,
+                         .compute_type = plan.precision,
+                         .gradient_type = plan.precision,
+                         .flash_attention = plan.flash_attention,
+                         .loss_scale = loss_scale(model, plan),
+                         .activation = plan.activation,
+                         .cross_entropy = plan.cross_entropy,
+                         .norms = plan.norms,
+                         .linear_type = plan.linear_type,
+                         .scaling = plan.scaling});
+}
+
 std::variant<StepProgram, Infeasible> compile(ModelSpec const& model, Plan const& plan) {
   if (auto const obstacle = find_obstacle(model, plan)) return *obstacle;
-  auto const work = work_of(model, {.micro_batch = plan.micro_batch,
-                                    .sequence_length = plan.sequence_length,
-                                    .compute_type = plan.precision,
-                                    .gradient_type = plan.precision,
-                                    .flash_attention = plan.flash_attention,
-                                    .loss_scale = loss_scale(model, plan),
-                                    .activation = plan.activation,
-                                    .cross_entropy = plan.cross_entropy,
-                                    .norms = plan.norms,
-                                    .linear_type = plan.linear_type,
-                                    .scaling = plan.scaling});
+  auto const work = planned_work(model, plan);
   auto const parameters = Parameters{work};
   auto const groups = RankGroups{plan.ranks, inner_group(plan)};
   auto builder = ProgramBuilder{groups.mesh()};

@@ -5,6 +5,7 @@
 
 #include "sim/program/step_program.hpp"
 #include "strategies/model/model_spec.hpp"
+#include "strategies/model/work.hpp"
 #include "strategies/plan/plan.hpp"
 
 namespace twinstep::strategies {
@@ -12,6 +13,9 @@ namespace twinstep::strategies {
 /// What arithmetic forbids about training `model` by `plan`, if anything: batches that do not divide, a sequence longer
 /// than the model's positions.
 [[nodiscard]] std::optional<Infeasible> find_obstacle(ModelSpec const& model, Plan const& plan);
+
+/// The kernels of one micro-batch of the plan on one rank, without what its strategy adds.
+[[nodiscard]] ModelWork planned_work(ModelSpec const& model, Plan const& plan);
 
 /// Compiles one optimizer step. The program depends on the model and the plan alone.
 /// Cost O(operations of one rank), whatever the number of ranks.

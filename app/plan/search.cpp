@@ -1,0 +1,162 @@
+#include "app/plan/search.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <oneapi/tbb/parallel_for.h>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "app/ask.hpp"
+#include "sim/base/input_error.hpp"
+#include "strategies/plan/read_plan.hpp"
+
+namespace twinstep::app::plan {
+namespace {
+
+constexpr std::size_t kAtOnce = 16;  ///< simulations between two looks at what they found, whatever the cores
+constexpr std::size_t kThriftiest = 32;
+
+/// The strategies that go with the question's training, with their plans for one sequence at a time.
+struct Strategies {
+  std::vector<StrategyChoice> choices;
+  std::vector<strategies::Plan> plans;
+};
+
+Strategies read_strategies(Question const& question, Space& space) {
+  auto const& [scenario, training, names] = question;
+  auto out = Strategies{};
+  for (auto& choice : strategy_choices(scenario.plan.ranks, scenario.cluster.node.gpus)) {
+    auto const json = io::parse({"strategy", strategy_json(choice), false});
+    auto const name = std::string{json.at("name").string()};
+    if (!names.empty() && std::ranges::find(names, name) == names.end()) continue;
+    try {
+      out.plans.push_back(strategies::read_plan(training, json, scenario.model, scenario.cluster.gpus()));
+      out.choices.push_back(std::move(choice));
+    } catch (InputError const& error) {
+      if (std::ranges::find(space.refused, name, &Space::Refused::strategy) == space.refused.end())
+        space.refused.push_back({name, error.what()});
+    }
+  }
+  return out;
+}
+
+template <class Out, class Make>
+std::vector<Out> in_parallel(std::size_t count, Make const& make) {
+  auto out = std::vector<std::optional<Out>>(count);
+  oneapi::tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) { out[i].emplace(make(i)); });
+  auto values = std::vector<Out>{};
+  values.reserve(count);
+  for (auto& each : out) values.push_back(std::move(*each));
+  return values;
+}
+
+std::optional<Simulated> simulate(Question const& question, Candidate const& candidate) {
+  auto scenario = question.scenario;
+  scenario.plan = candidate.plan;
+  auto outcome = run_step(scenario);
+  auto* const run = std::get_if<Run>(&outcome);
+  if (run == nullptr) return std::nullopt;
+  return Simulated{candidate, std::move(run->summary)};
+}
+
+bool is_faster(Simulated const& a, Simulated const& b) {
+  return a.summary.step_time < b.summary.step_time;
+}
+
+/// Simulates lists of candidates and keeps what it finds in their order.
+class Simulating {
+ public:
+  Simulating(Question const& question, Space const& space, Effort const& effort, std::function<void()> const& progress)
+      : question_{question}, space_{space}, effort_{effort}, progress_{progress}, is_done_(space.candidates.size()) {}
+
+  Found found() {
+    auto order = std::vector<std::size_t>(space_.candidates.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    run(order, effort_.most_simulations, [&](std::size_t next) { return is_settled(next); });
+    if (found_.plans.size() < effort_.plans) {
+      std::ranges::stable_sort(order, {}, [&](std::size_t i) { return space_.candidates[i].estimate.least_memory; });
+      run(order, kThriftiest, [&](std::size_t) { return found_.plans.size() >= effort_.plans; });
+    }
+    std::ranges::stable_sort(found_.plans, is_faster);
+    return std::move(found_);
+  }
+
+ private:
+  /// Whether the candidate, and those behind it, cannot be among the plans that are looked for.
+  [[nodiscard]] bool is_settled(std::size_t next) {
+    if (found_.plans.size() < effort_.plans) return false;
+    auto times = std::vector<Duration>{};
+    for (auto const& each : found_.plans) times.push_back(each.summary.step_time);
+    std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(effort_.plans) - 1);
+    return space_.candidates[next].estimate.step_time.count() >
+           to_seconds(times[effort_.plans - 1]).count() * kEstimateMargin;
+  }
+
+  template <class IsSettled>
+  void run(std::vector<std::size_t> const& order, std::size_t most, IsSettled const& is_settled) {
+    auto left = most;
+    auto batch = std::vector<std::size_t>{};
+    for (auto next = order.begin(); next != order.end() && left > 0;) {
+      if (is_settled(*next)) return;
+      batch.clear();
+      for (; next != order.end() && batch.size() < std::min(kAtOnce, left); ++next)
+        if (!is_done_[*next]) batch.push_back(*next);
+      for (auto const each : batch) is_done_[each] = true;
+      left -= batch.size();
+      run(batch);
+    }
+  }
+
+  void run(std::vector<std::size_t> const& batch) {
+    auto results = in_parallel<std::optional<Simulated>>(batch.size(), [&](std::size_t i) {
+      auto result = simulate(question_, space_.candidates[batch[i]]);
+      if (progress_) progress_();
+      return result;
+    });
+    found_.simulations += batch.size();
+    for (auto& result : results)
+      if (result) (result->summary.fits ? found_.plans : found_.too_large).push_back(std::move(*result));
+  }
+
+  Question const& question_;
+  Space const& space_;
+  Effort const& effort_;
+  std::function<void()> const& progress_;
+  std::vector<bool> is_done_;
+  Found found_;
+};
+
+}  // namespace
+
+Space estimate_all(Question const& question) {
+  auto space = Space{};
+  auto const strategies = read_strategies(question, space);
+  if (strategies.plans.empty()) return space;
+  auto const machine = engine::Machine{question.scenario.cluster};
+  auto const& model = question.scenario.model;
+  auto const samples = question.scenario.plan.global_batch / question.scenario.plan.ranks;
+  auto const works = work_choices(model, samples);
+  auto const strategy_part = in_parallel<StrategyTerms>(
+      strategies.plans.size(), [&](std::size_t i) { return strategy_terms(model, strategies.plans[i], machine); });
+  auto const work_part = in_parallel<WorkTerms>(works.size(), [&](std::size_t i) {
+    return work_terms(model, with_choice(strategies.plans.front(), works[i]), machine);
+  });
+  auto const capacity = question.scenario.cluster.node.gpu.memory_capacity.value;
+  for (std::size_t s = 0; s < strategies.plans.size(); ++s)
+    for (std::size_t w = 0; w < works.size(); ++w) {
+      auto const answer = estimate(strategy_part[s], work_part[w], samples / works[w].micro_batch);
+      auto const fits = capacity == Bytes{} || answer.least_memory <= capacity + capacity / 50;
+      (fits ? space.candidates : space.too_large)
+          .push_back({strategies.choices[s], works[w], with_choice(strategies.plans[s], works[w]), answer});
+    }
+  std::ranges::stable_sort(space.candidates, {}, [](Candidate const& each) { return each.estimate.step_time; });
+  return space;
+}
+
+Found simulate_best(Question const& question, Space const& space, Effort const& effort,
+                    std::function<void()> const& progress) {
+  return Simulating{question, space, effort, progress}.found();
+}
+
+}  // namespace twinstep::app::plan

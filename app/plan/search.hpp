@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/plan/estimate.hpp"
+#include "app/plan/space.hpp"
+#include "app/scenario.hpp"
+#include "reports/summary.hpp"
+
+namespace twinstep::app::plan {
+
+/// One model on so many nodes of one cluster, and how it is trained apart from what is searched.
+struct Question {
+  Scenario scenario;
+  io::Node training;               ///< of its file, without micro-batch and accumulation
+  std::vector<std::string> names;  ///< strategies to search; all if empty
+};
+
+/// One point of the space.
+struct Candidate {
+  StrategyChoice strategy;
+  WorkChoice work;
+  strategies::Plan plan;
+  Estimate estimate;
+};
+
+/// All candidates of a question with their closed form, the fastest first; those that cannot fit apart.
+struct Space {
+  std::vector<Candidate> candidates;
+  std::vector<Candidate> too_large;  ///< their least memory exceeds the GPU's
+  struct Refused {
+    std::string strategy;
+    std::string reason;
+  };
+  std::vector<Refused> refused;  ///< strategies that the training does not go with, once each
+};
+
+/// Estimates every configuration on all cores. The same space whatever their number. Cost: under a millisecond for a
+/// strategy with its options, tens of nanoseconds for each configuration.
+[[nodiscard]] Space estimate_all(Question const& question);
+
+/// A candidate after its simulation.
+struct Simulated {
+  Candidate candidate;
+  reports::Summary summary;
+};
+
+struct Found {
+  std::vector<Simulated> plans;      ///< that fit, the fastest first
+  std::vector<Simulated> too_large;  ///< that do not, after all
+  std::size_t simulations = 0;
+};
+
+struct Effort {
+  std::size_t plans = 10;             ///< that are to be found
+  std::size_t most_simulations = 96;  ///< more are not run, found or not
+};
+
+/// Simulates candidates, folded and with the memory ledger, from the fastest estimate on, until `effort.plans` fit and
+/// no estimate is left that could make one of them slower (kEstimateMargin); if too few fit, those with the least
+/// memory too. Runs on all cores; the same answer whatever their number. `progress` is told of every simulation, from
+/// any thread.
+[[nodiscard]] Found simulate_best(Question const& question, Space const& space, Effort const& effort,
+                                  std::function<void()> const& progress = {});
+
+/// By how much an estimate may exceed the simulated step time before a ranking suffers.
+/// tests/unit/plan_estimate_test.cpp holds the errors below it.
+inline constexpr double kEstimateMargin = 1.15;
+
+}  // namespace twinstep::app::plan

@@ -1,0 +1,90 @@
+#include "app/plan/strategy_terms.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "app/plan/program_sheet.hpp"
+#include "app/plan/work_terms.hpp"
+#include "sim/base/check.hpp"
+#include "strategies/compile.hpp"
+
+namespace twinstep::app::plan {
+namespace {
+
+using strategies::ModelSpec;
+using strategies::Plan;
+using strategies::Transformer;
+
+constexpr std::int64_t kShallow = 2;  ///< layers
+constexpr std::int64_t kDeeper = 4;
+
+HeldMemory operator+(HeldMemory const& a, HeldMemory const& b) {
+  return {a.always + b.always, a.at_turn + b.at_turn, a.at_most + b.at_most};
+}
+HeldMemory operator*(HeldMemory const& a, double factor) {
+  return {a.always * factor, a.at_turn * factor, a.at_most * factor};
+}
+
+/// `a` at depth kShallow and `b` at kDeeper, taken on along a straight line to a depth that is `steps` times the
+/// distance behind the first.
+template <class Linear>
+Linear on_line(Linear const& a, Linear const& b, double steps) {
+  return a * (1 - steps) + b * steps;
+}
+
+/// A step of `micro_batches` micro-batches of one sequence, less the model's own kernels.
+ProgramSums added_by_strategy(ModelSpec const& model, Plan plan, std::int64_t micro_batches,
+                              engine::Machine const& machine) {
+  plan.micro_batch = 1;
+  plan.global_batch = plan.ranks * micro_batches;
+  plan.recompute = strategies::Recompute::kNone;
+  plan.recompute_scope = {};
+  plan.offload.activations = false;
+  auto const compiled = strategies::compile(model, plan);
+  TWINSTEP_CHECK(std::holds_alternative<program::StepProgram>(compiled), "ranks and groups were checked");
+  auto sums = add_up(std::get<program::StepProgram>(compiled), machine);
+  sums.sheet = sums.sheet - work_terms(model, plan, machine).sheet * static_cast<double>(micro_batches);
+  return sums;
+}
+
+ModelSpec with_layers(Transformer model, std::int64_t layers) {
+  model.layers = layers;
+  return model;
+}
+
+/// Whether what is allocated during the step grows with the model's depth: every layer's gradients, or its gathered
+/// parameters. With the others it is a few layers or buckets, however many there are, so a few layers tell the least.
+bool piles_up(Plan const& plan) {
+  using enum strategies::StrategyName;
+  return plan.strategy == kDdp || plan.strategy == kFsdp1 || plan.strategy == kFsdp2;
+}
+
+/// The same of the whole model, by a few of its layers where they are all alike.
+ProgramSums added_to_whole(ModelSpec const& model, Plan const& plan, std::int64_t micro_batches,
+                           engine::Machine const& machine) {
+  auto const* transformer = std::get_if<Transformer>(&model);
+  if (transformer == nullptr || transformer->layers <= kDeeper)
+    return added_by_strategy(model, plan, micro_batches, machine);
+  auto const shallow = added_by_strategy(with_layers(*transformer, kShallow), plan, micro_batches, machine);
+  auto const deeper = added_by_strategy(with_layers(*transformer, kDeeper), plan, micro_batches, machine);
+  auto const steps = static_cast<double>(transformer->layers - kShallow) / (kDeeper - kShallow);
+  auto held = on_line(shallow.held, deeper.held, steps);
+  if (!piles_up(plan)) std::tie(held.at_turn, held.at_most) = std::pair{deeper.held.at_turn, deeper.held.at_most};
+  return {on_line(shallow.sheet, deeper.sheet, steps), held, std::max(shallow.held_sms, deeper.held_sms)};
+}
+
+}  // namespace
+
+StrategyTerms strategy_terms(ModelSpec const& model, Plan const& plan, engine::Machine const& machine) {
+  auto const one = added_to_whole(model, plan, 1, machine);
+  auto const two = added_to_whole(model, plan, 2, machine);
+  return {.last = one.sheet.clamped(),
+          .earlier = (two.sheet - one.sheet).clamped(),
+          .once = one.held,
+          .repeated = two.held,
+          .held_sms = static_cast<double>(std::max(one.held_sms, two.held_sms))};
+}
+
+}  // namespace twinstep::app::plan
