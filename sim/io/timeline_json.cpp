@@ -40,12 +40,12 @@ Time time(Node const& node) {
   return Time{node.integer_from(0)};
 }
 
-/// A complete event, but for the mark of the step.
+/// A complete event, but for the mark of the step and the host's launches.
 bool is_span(Node const& event) {
   auto const phase = event.find("ph");
   if (!phase || phase->string() != "X") return false;
   auto const category = event.find("cat");
-  return !category || category->string() != "user_annotation";
+  return !category || (category->string() != "user_annotation" && category->string() != "cuda_runtime");
 }
 
 Timeline TimelineReader::read(Node const& document) {

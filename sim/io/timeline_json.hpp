@@ -15,8 +15,10 @@
 ///     counted from 0, the op as "correlation", the scope, the four times in picoseconds, a copy's "bytes", and a
 ///     communication's "Collective name", "dtype" (always "Byte") and "In msg nelems" or "Out msg nelems" or both;
 ///   - each track's step is the "user_annotation" ProfilerStep#0 on the host's thread;
-///   - metadata events, "ph": "M", name and sort tracks and streams;
-///   - counter events, "ph": "C", show the memory held, by category;
+///   - metadata events, "ph": "M", name tracks by rank, how many are alike, and role, and sort them and their streams;
+///   - an arrow, "ph": "s" and "f" with one "id", goes from the moment at which the host issued a communication, an
+///     event "issue" of "cuda_runtime" that takes no time, to its start;
+///   - counter events, "ph": "C", show the memory held, by category, and `payload_rates`, by kind of communication;
 ///   - the key "twinstep", which viewers skip, holds the rest of the timeline.
 namespace twinstep::io {
 

@@ -7,8 +7,10 @@
 #include <fmt/format.h>
 
 #include "sim/base/check.hpp"
+#include "sim/io/payload_rates.hpp"
 #include "sim/io/quantity.hpp"
 #include "sim/io/timeline_json.hpp"
+
 namespace twinstep::io {
 namespace {
 
@@ -34,6 +36,18 @@ std::string_view c10d_name(WorkKind kind) {
     default: return name_of(kind);
   }
 }
+
+/// "rank 4 (of 8 alike), stage1".
+std::string track_name(Track const& track) {
+  auto const alike = track.multiplicity == 1 ? "" : fmt::format(" (of {} alike)", track.multiplicity);
+  return fmt::format("rank {}{}{}{}", track.rank.index(), alike, track.role.empty() ? "" : ", ", track.role);
+}
+
+std::size_t thread_of(Span const& span) {
+  return span.stream.exists() ? span.stream.index() + 2 : 1;
+}
+
+constexpr double kGiga = 1e9;
 
 /// Bytes held, by space and category.
 using Held = std::array<std::array<std::int64_t, kEnumSize<MemoryCategory>>, kEnumSize<MemorySpace>>;
@@ -72,6 +86,8 @@ class TimelineWriter {
   void write_step(TrackId id);
   void write_span(Span const& span);
   void write_message(Span const& span);
+  void write_issue(Span const& span);
+  void write_rates();
   void write_counters();
   void write_counter(MemorySample const& sample, Held const& held, Held const& was_used);
   void write_rest();
@@ -80,6 +96,7 @@ class TimelineWriter {
   Timeline const& timeline_;
   std::string out_;
   bool is_first_event_ = true;
+  std::int64_t arrows_ = 0;
 };
 
 std::string TimelineWriter::write() {
@@ -92,6 +109,7 @@ std::string TimelineWriter::write() {
   for (std::size_t i = 0; i < timeline_.tracks.size(); ++i) write_step(TrackId{i});
   for (auto const& span : timeline_.spans) write_span(span);
   write_counters();
+  write_rates();
   put("],\n");
   write_rest();
   put("}}\n");
@@ -101,16 +119,11 @@ std::string TimelineWriter::write() {
 void TimelineWriter::write_metadata(TrackId id) {
   auto const& track = timeline_.tracks[id.index()];
   auto const pid = id.index() + 1;
-  auto const name = track.multiplicity == 1
-                        ? fmt::format("rank {}", track.rank.index())
-                        : fmt::format("rank {} (of {} alike)", track.rank.index(), track.multiplicity);
   begin_event();
   put(R"({{"ph": "M", "pid": {0}, "name": "process_name", "args": {{"name": {1}}}}},)"
       "\n"
-      R"({{"ph": "M", "pid": {0}, "name": "process_labels", "args": {{"labels": {2}}}}},)"
-      "\n"
       R"({{"ph": "M", "pid": {0}, "name": "process_sort_index", "args": {{"sort_index": {0}}}}})",
-      pid, json_string(name), json_string(track.role));
+      pid, json_string(track_name(track)));
   for (std::size_t i = 0; i <= track.streams.size(); ++i) {
     begin_event();
     put(R"({{"ph": "M", "pid": {0}, "tid": {1}, "name": "thread_name", "args": {{"name": {2}}}}},)"
@@ -129,9 +142,8 @@ void TimelineWriter::write_step(TrackId id) {
 
 void TimelineWriter::write_span(Span const& span) {
   begin_event();
-  auto const thread = span.stream.exists() ? span.stream.index() + 2 : 1;
   put(R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"kind": "{}", )",
-      kineto_category(span), json_string(timeline_.text(span.name)), span.track.index() + 1, thread,
+      kineto_category(span), json_string(timeline_.text(span.name)), span.track.index() + 1, thread_of(span),
       microseconds(nanoseconds(span.start)), microseconds(shown_length(span)), name_of(span.kind));
   if (span.stream.exists()) put(R"("device": {}, "stream": {}, )", span.track.index(), span.stream.index());
   if (span.op.exists()) put(R"("correlation": {}, )", span.op.index());
@@ -142,6 +154,45 @@ void TimelineWriter::write_span(Span const& span) {
     put(R"("bytes": {}, )", span.bytes.count());
   put(R"("issue_ps": {}, "arrive_ps": {}, "start_ps": {}, "end_ps": {}}}}})", span.issue.count(), span.arrive.count(),
       span.start.count(), span.end.count());
+  if (program::is_communication(span.kind) && span.stream.exists()) write_issue(span);
+}
+
+/// An arrow from the host to what it issued, as libkineto draws them from a launch to its kernel. An arrow begins in an
+/// event, so the launch is one too. Viewers bind both ends to the last event of their row, which stands before them.
+void TimelineWriter::write_issue(Span const& span) {
+  auto const pid = span.track.index() + 1;
+  auto const ts = microseconds(nanoseconds(span.issue));
+  ++arrows_;
+  begin_event();
+  put(R"({{"ph": "f", "bp": "e", "cat": "ac2g", "name": "ac2g", "id": {}, "pid": {}, "tid": {}, "ts": {}}},)"
+      "\n"
+      R"({{"ph": "X", "cat": "cuda_runtime", "name": "issue", "pid": {}, "tid": 1, "ts": {}, "dur": 0.000}},)"
+      "\n"
+      R"({{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": {}, "pid": {}, "tid": 1, "ts": {}}})",
+      arrows_, pid, thread_of(span), microseconds(nanoseconds(span.start)), pid, ts, arrows_, pid, ts);
+}
+
+/// The payload that is on its way, by kind, after each moment at which that changes. Every event of a track lists the
+/// same kinds.
+void TimelineWriter::write_rates() {
+  auto const moments = payload_rates(timeline_);
+  for (auto first = moments.begin(); first != moments.end();) {
+    auto const end = std::find_if(first, moments.end(), [&](auto const& one) { return one.track != first->track; });
+    auto was_used = std::array<bool, kEnumSize<WorkKind>>{};
+    for (auto moment = first; moment != end; ++moment)
+      for (std::size_t kind = 0; kind < was_used.size(); ++kind)
+        was_used[kind] = was_used[kind] || moment->rates[kind] > 0;
+    for (; first != end; ++first) {
+      auto series = std::string{};
+      for (std::size_t kind = 0; kind < was_used.size(); ++kind)
+        if (was_used[kind])
+          series += fmt::format(R"({}"{}": {:.3f})", series.empty() ? "" : ", ", name_of(static_cast<WorkKind>(kind)),
+                                first->rates[kind] / kGiga);
+      begin_event();
+      put(R"({{"ph": "C", "pid": {}, "ts": {}, "name": "communication payload, GB/s", "args": {{{}}}}})",
+          first->track.index() + 1, microseconds(nanoseconds(first->time)), series);
+    }
+  }
 }
 
 /// The message in elements of one byte. Of the sides, only the one that the bytes are of: the other depends on the

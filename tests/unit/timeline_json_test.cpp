@@ -1,8 +1,12 @@
 #include "sim/io/timeline_json.hpp"
 
+#include <cmath>
 #include <fstream>
 #include <iterator>
+#include <set>
+#include <tuple>
 
+#include "sim/io/payload_rates.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;
@@ -76,12 +80,29 @@ bool is_mark(io::Node const& event) {
   return category && category->string() == "user_annotation";
 }
 
-/// The events of one phase.
+bool is_launch(io::Node const& event) {
+  auto const category = event.find("cat");
+  return category && category->string() == "cuda_runtime";
+}
+
+/// The events of one phase; of the complete ones, those that are spans.
 std::vector<io::Node> events(io::Node const& document, std::string_view phase) {
   auto out = std::vector<io::Node>{};
   for (auto const& event : document.at("traceEvents").elements())
-    if (event.at("ph").string() == phase && !is_mark(event)) out.push_back(event);
+    if (event.at("ph").string() == phase && !is_mark(event) && !is_launch(event)) out.push_back(event);
   return out;
+}
+
+/// The counter events of one name.
+std::vector<io::Node> counters(io::Node const& document, std::string_view ending) {
+  auto out = events(document, "C");
+  std::erase_if(out, [&](io::Node const& event) { return !event.at("name").string().ends_with(ending); });
+  return out;
+}
+
+/// Where an event stands: row and moment.
+std::tuple<std::int64_t, std::int64_t, double> place(io::Node const& event) {
+  return {event.at("pid").integer(), event.at("tid").integer(), event.at("ts").number()};
 }
 
 }  // namespace
@@ -148,15 +169,16 @@ TEST_CASE("spans that touch do not overlap when a viewer adds start and length i
 
 TEST_CASE("tracks and streams have names, and the host comes first", "[io][timeline_json]") {
   auto const text = io::to_json(two_tracks());
-  CHECK_THAT(text, Catch::Contains(R"x("pid": 1, "name": "process_name", "args": {"name": "rank 0 (of 32 alike)"})x"));
-  CHECK_THAT(text, Catch::Contains(R"("pid": 2, "name": "process_name", "args": {"name": "rank 32"})"));
+  CHECK_THAT(
+      text, Catch::Contains(R"x("pid": 1, "name": "process_name", "args": {"name": "rank 0 (of 32 alike), stage0"})x"));
+  CHECK_THAT(text, Catch::Contains(R"("pid": 2, "name": "process_name", "args": {"name": "rank 32, stage1"})"));
   CHECK_THAT(text, Catch::Contains(R"("pid": 1, "tid": 1, "name": "thread_name", "args": {"name": "host"})"));
   CHECK_THAT(text, Catch::Contains(R"("pid": 1, "tid": 3, "name": "thread_name", "args": {"name": "comm"})"));
   CHECK_THAT(text, Catch::Contains(R"("pid": 1, "tid": 3, "name": "thread_sort_index", "args": {"sort_index": 3})"));
 }
 
 TEST_CASE("memory counters show what is held after each moment", "[io][timeline_json]") {
-  auto const counters = events(parse(io::to_json(two_tracks())), "C");
+  auto const counters = ::counters(parse(io::to_json(two_tracks())), "memory");
   // Three moments, device and host each: 1000 B of parameters; then 100 B of activations and 7 B on the host; then 0.
   REQUIRE(counters.size() == 6);
   CHECK(counters[0].at("name").string() == "device memory");
@@ -167,6 +189,98 @@ TEST_CASE("memory counters show what is held after each moment", "[io][timeline_
   CHECK(counters[3].at("args").at("activations").integer() == 7);
   CHECK(counters[4].at("ts").number() == 2.0);
   CHECK(counters[4].at("args").at("activations").integer() == 0);
+}
+
+TEST_CASE("an arrow goes from where the host issued a communication to where it starts", "[io][timeline_json]") {
+  auto timeline = two_tracks();
+  timeline.spans.push_back(timeline.spans[1]);  // another one, later: two arrows with names of their own
+  timeline.spans.back().issue = timeline.spans.back().arrive = timeline.spans.back().start = timeline.spans.back().end;
+  auto const document = parse(io::to_json(timeline));
+  auto const starts = events(document, "s");
+  auto const ends = events(document, "f");
+  REQUIRE(starts.size() == 2);  // of the product and of the host's wait there is none
+  REQUIRE(ends.size() == 2);
+  CHECK(starts[0].at("id").integer() != starts[1].at("id").integer());
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(starts[i].at("id").integer() == ends[i].at("id").integer());
+    CHECK(starts[i].at("cat").string() == ends[i].at("cat").string());
+    CHECK(starts[i].at("name").string() == ends[i].at("name").string());
+    CHECK(ends[i].at("bp").string() == "e");
+  }
+  CHECK(place(starts[0]) == std::tuple{1, 1, 1.0});  // the host's row, at 1 us
+  CHECK(place(ends[0]) == std::tuple{1, 3, 3.0});    // stream 1 is thread 3, at 3 us
+  CHECK(place(starts[1]) == std::tuple{1, 1, 9.0});
+  CHECK(read(io::to_json(timeline)) == timeline);
+}
+
+TEST_CASE("an arrow's ends stand behind the complete events that viewers bind them to", "[io][timeline_json]") {
+  auto bound = std::set<std::tuple<std::int64_t, std::int64_t, double>>{};
+  auto arrows = 0;
+  for (auto const& event : parse(io::to_json(two_tracks())).at("traceEvents").elements()) {
+    auto const phase = event.at("ph").string();
+    if (phase == "X" && !is_mark(event)) bound.insert(place(event));
+    if (phase != "s" && phase != "f") continue;
+    CHECK(bound.contains(place(event)));
+    ++arrows;
+  }
+  CHECK(arrows == 2);
+}
+
+TEST_CASE("every event has what its phase needs", "[io][timeline_json]") {
+  for (auto const& event : parse(io::to_json(two_tracks())).at("traceEvents").elements()) {
+    auto const phase = event.at("ph").string();
+    CHECK(std::string_view{"MXCsf"}.find(phase) != std::string_view::npos);
+    CHECK(event.at("pid").integer() >= 1);
+    CHECK_FALSE(event.at("name").string().empty());
+    if (phase != "M") CHECK(event.at("ts").number() >= 0);
+    if (phase == "X") CHECK(event.at("dur").number() >= 0);
+    if (phase == "X" || phase == "s" || phase == "f") CHECK(event.at("tid").integer() >= 1);
+    if (phase == "C" || phase == "M") CHECK(event.at("args").is(io::Node::Type::kObject));
+  }
+}
+
+TEST_CASE("a counter shows the payload that is on its way", "[io][timeline_json]") {
+  auto timeline = two_tracks();
+  timeline.spans[1].bytes = 12_KB;  // from 3 us to 9 us: 2 GB/s
+  auto const rates = counters(parse(io::to_json(timeline)), "GB/s");
+  REQUIRE(rates.size() == 2);
+  CHECK(rates[0].at("pid").integer() == 1);
+  CHECK(rates[0].at("ts").number() == 3.0);
+  CHECK(rates[0].at("args").at("all_reduce").number() == 2.0);
+  CHECK(rates[1].at("ts").number() == 9.0);
+  CHECK(rates[1].at("args").at("all_reduce").number() == 0.0);
+}
+
+TEST_CASE("payloads that are on their way together are added", "[io][payload_rates]") {
+  // 10 KB from 0 to 10 us, 1 GB/s; of another kind 8 KB from 5 to 9 us, 2 GB/s; the first's kind again from 9 to 19 us.
+  // One without bytes and one without length do not count.
+  auto timeline = Timeline{.tracks = {{.role = "a"}, {.role = "b"}}};
+  auto const add = [&](std::size_t track, WorkKind kind, Bytes bytes, Time start, Time end) {
+    timeline.spans.push_back({.track = TrackId{track},
+                              .stream = StreamId{0},
+                              .kind = kind,
+                              .bytes = bytes,
+                              .issue = start,
+                              .arrive = start,
+                              .start = start,
+                              .end = end});
+  };
+  add(1, WorkKind::kAllGather, 10_KB, 9_us, 19_us);
+  add(1, WorkKind::kAllGather, 10_KB, 0_us, 10_us);
+  add(1, WorkKind::kReduceScatter, 8_KB, 5_us, 9_us);
+  add(0, WorkKind::kAllGather, 0_B, 0_us, 1_us);
+  add(0, WorkKind::kAllGather, 1_KB, 2_us, 2_us);
+  add(0, WorkKind::kGemm, 1_KB, 0_us, 2_us);
+  auto times = std::vector<Time>{};
+  auto rates = std::vector<std::pair<long, long>>{};  // of gathers and reductions, MB/s
+  for (auto const& moment : io::payload_rates(timeline)) {
+    auto const rate = [&](WorkKind kind) { return std::lround(moment.rates[static_cast<std::size_t>(kind)] / 1e6); };
+    CHECK(moment.track == TrackId{1});
+    times.push_back(moment.time);
+    rates.emplace_back(rate(WorkKind::kAllGather), rate(WorkKind::kReduceScatter));
+  }
+  CHECK(times == std::vector<Time>{0_us, 5_us, 9_us, 10_us, 19_us});
+  CHECK(rates == std::vector<std::pair<long, long>>{{1000, 0}, {1000, 2000}, {2000, 0}, {1000, 0}, {0, 0}});
 }
 
 TEST_CASE("a trace that is no timeline of ours is refused with the way out", "[io][timeline_json]") {
