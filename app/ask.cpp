@@ -18,6 +18,7 @@ Outcome run_step(Scenario const& scenario, engine::RunOptions options) {
   run.timeline.manifest.version = kVersion;
   run.timeline.manifest.scenario = scenario.title();
   run.summary = reports::summarize(run.timeline);
+  if (!std::holds_alternative<strategies::Transformer>(scenario.model)) run.summary.counted = "samples";
   run.summary.network_is_free = scenario.network_is_free;
   if (auto const& error = scenario.cluster.step_error)
     run.summary.interval = {to_duration(to_seconds(run.summary.step_time) * error->low.value),

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/breakdown.hpp"
@@ -25,7 +26,8 @@ struct Summary {
   std::string calibration;
   timeline::Clock clock{};
   std::int64_t world_size = 1;
-  std::int64_t tokens = 0;  ///< of the global batch
+  std::int64_t tokens = 0;              ///< of the global batch
+  std::string_view counted = "tokens";  ///< what they are: "samples" where a model has no sequences
 
   Duration step_time;
   /// Where the step time lies nine times in ten; absent where nothing was measured that could tell.

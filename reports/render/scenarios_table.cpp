@@ -33,10 +33,17 @@ constexpr std::size_t group_of(MemoryCategory category) {
   }
 }
 
+/// What the scenarios count, which are of one model.
+std::string_view counted_by(std::vector<NamedSummary> const& scenarios) {
+  for (auto const& [name, answer] : scenarios)
+    if (auto const* const summary = std::get_if<Summary>(&answer)) return summary->counted;
+  return Summary{}.counted;
+}
+
 std::string speed_table(std::vector<NamedSummary> const& scenarios, MemoryUnit unit, TextStyle const& style) {
   auto table = Table{{{"strategy", Align::kLeft, true},
                       {"step time"},
-                      {"tokens/s/GPU"},
+                      {fmt::format("{}/s/GPU", counted_by(scenarios))},
                       {"MFU"},
                       {"exposed"},
                       {fmt::format("peak {}", unit.name)},

@@ -42,12 +42,12 @@ std::string speed(Summary const& summary, TextStyle const& style) {
       range ? fmt::format(" (nine times in ten {} to {})", time_text(range->low), time_text(range->high)) : "";
   auto text = fact("step time", time_text(summary.step_time) + in, style);
   if (summary.tokens > 0)
-    text +=
-        fact("throughput",
-             fmt::format("{} tokens/s, {} per GPU ({} {}, {} tokens a step)", count_text(summary.token_rate.count()),
-                         count_text(summary.token_rate_per_gpu.count()), summary.world_size,
-                         summary.world_size == 1 ? "GPU" : "GPUs", count_text(static_cast<double>(summary.tokens))),
-             style);
+    text += fact("throughput",
+                 fmt::format("{} {}/s, {} per GPU ({} {}, {} {} a step)", count_text(summary.token_rate.count()),
+                             summary.counted, count_text(summary.token_rate_per_gpu.count()), summary.world_size,
+                             summary.world_size == 1 ? "GPU" : "GPUs", count_text(static_cast<double>(summary.tokens)),
+                             summary.counted),
+                 style);
   text += fact("utilisation",
                fmt::format("{} per GPU, MFU {}, HFU {}", rate_text(summary.model_rate_per_gpu),
                            percent_text(summary.mfu), percent_text(summary.hfu)),

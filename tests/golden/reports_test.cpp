@@ -63,6 +63,16 @@ TEST_CASE("a step is summarised on one screen", "[reports][golden]") {
   CHECK(widest_line(text) <= 80);
 }
 
+TEST_CASE("a step of a model without sequences counts samples", "[reports]") {
+  auto summary = summarize(tests::full_step());
+  summary.counted = "samples";
+  auto const screen = summary_text(summary);
+  auto const table = scenarios_table({{"full", summary}, {"again", summary}});
+  for (auto const& text : {screen, table}) CHECK(text.find("tokens") == std::string::npos);
+  CHECK(screen.find("samples/s, ") != std::string::npos);
+  CHECK(table.find("samples/s/GPU") != std::string::npos);
+}
+
 TEST_CASE("a step that does not fit says so on its screen", "[reports][golden]") {
   auto const text = summary_text(step_that_does_not_fit());
   CHECK(text.find("does not fit: needs 40.0 GiB at") != std::string::npos);
