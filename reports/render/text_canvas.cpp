@@ -52,12 +52,14 @@ std::string TextCanvas::row(std::size_t row) const {
 }
 
 std::string_view series_shade(std::size_t series) {
-  static constexpr auto kShades = std::array<std::string_view, 8>{"█", "▒", "░", "▓", "▞", "▤", "▥", "▦"};
+  static constexpr auto kShades =
+      std::array<std::string_view, 12>{"█", "▒", "░", "▓", "▞", "▤", "▥", "▦", "▚", "▧", "▨", "▩"};
   return kShades[series % kShades.size()];
 }
 
 std::string_view series_marker(std::size_t series) {
-  static constexpr auto kMarkers = std::array<std::string_view, 8>{"●", "○", "▲", "△", "■", "□", "◆", "◇"};
+  static constexpr auto kMarkers =
+      std::array<std::string_view, 12>{"●", "○", "▲", "△", "■", "□", "◆", "◇", "▼", "▽", "★", "☆"};
   return kMarkers[series % kMarkers.size()];
 }
 

@@ -52,10 +52,10 @@ class TextCanvas {
   std::vector<std::vector<std::string_view>> rows_;
 };
 
-/// What areas of a series are filled with; there are eight.
+/// What areas of a series are filled with; there are twelve.
 [[nodiscard]] std::string_view series_shade(std::size_t series);
 
-/// What stands at the points of a series; there are eight.
+/// What stands at the points of a series; there are twelve.
 [[nodiscard]] std::string_view series_marker(std::size_t series);
 
 /// `text` cut or filled to `width` columns.

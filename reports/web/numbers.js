@@ -27,7 +27,8 @@ function valueText(value, axis) {
 
 /// A value beside an axis, whose title has the unit.
 function tickText(value, axis) {
-  return (axis.unit === "B" && shortBytes(value)) || numberText(value);
+  if (axis.unit === "B" && shortBytes(value) !== "") return shortBytes(value);
+  return Math.abs(value) >= 1e6 ? `${numberText(value / 1e6)}M` : numberText(value);
 }
 
 function axisTitle(axis) {

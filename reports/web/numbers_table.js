@@ -18,10 +18,10 @@ function numbersTable(chart) {
 function sharedRows(chart) {
   const places = distinct(chart.series.flatMap(series => series.points.map(point => point.x)));
   const columns = chart.series.map(series => new Map(series.points.map(point => [point.x, point])));
-  const name = series => series.name || axisTitle(chart.y);
+  const name = series => (series.name || axisTitle(chart.y)) + (chart.y.unit && ` (${chart.y.unit})`);
   const x = {...chart.x, unit: chart.x.unit === "B" ? "B" : ""};
   return {
-    headers: [axisTitle(chart.x), ...chart.series.map(series => chart.y.unit ? `${name(series)} (${chart.y.unit})` : name(series))],
+    headers: [axisTitle(chart.x), ...chart.series.map(name)],
     rows: places.map(place => [valueText(place, x), ...columns.map(column => cellText(column.get(place)))]),
   };
 }
@@ -33,7 +33,8 @@ function cellText(point) {
 }
 
 function spanRows(chart) {
-  const spans = chart.series.flatMap(series => series.points.map((point, i) => ({series, point, end: series.x_ends[i]})));
+  const spans = chart.series.flatMap(series =>
+    series.points.map((point, i) => ({series, point, end: series.x_ends[i]})));
   spans.sort((a, b) => a.point.x - b.point.x || a.point.y - b.point.y);
   const unit = chart.x.unit ? ` (${chart.x.unit})` : "";
   return {

@@ -51,13 +51,14 @@ function chartOption(given, colours, width) {
   return {
     animation: false,
     textStyle: {fontFamily: colours.font},
-    grid: {left: 2, right: 18, top: layout === "plane" ? 22 : 8, bottom: layout === "spans" ? 34 : 4,
+    grid: {left: 2, right: 18, top: layout === "plane" ? 22 : 8, bottom: isZoomed(chart, layout) ? 34 : 4,
            outerBoundsMode: "same", outerBoundsContain: "all"},
     legend: {show: false},
     ...axesOption(chart, layout, colours, width),
     tooltip: tooltipOption(chart, layout, colours),
-    dataZoom: layout === "spans" ? zoomOption(colours) : [],
-    series: [...markSeries(chart, layout, colours), ...chart.series.flatMap((series, i) => drawnSeries(chart, series, i, layout, colours))],
+    dataZoom: isZoomed(chart, layout) ? zoomOption(colours) : [],
+    series: [...markSeries(chart, layout, colours),
+             ...chart.series.flatMap((series, i) => drawnSeries(chart, series, i, layout, colours))],
   };
 }
 
@@ -80,7 +81,8 @@ function drawnSeries(chart, series, index, layout, colours) {
   const id = `series ${index}`;
   if (series.style === "spans") return [spanSeries(series, id, look.colour, colours)];
   const common = {id, name: series.name, color: look.colour, data: series.points.map(p => pair(p.x, p.y, isFlipped))};
-  return [...intervalSeries(chart, series, index, look.colour, isFlipped), {...common, ...styleOption(chart, series, look, colours)}];
+  return [...intervalSeries(chart, series, index, look.colour, isFlipped),
+          {...common, ...styleOption(chart, series, look, colours)}];
 }
 
 /// The intervals of a series; where series are stacked they have no place.
@@ -147,13 +149,15 @@ function valueAxis(chart, which, colours, isVertical, width) {
     : {name: axisTitle(axis), nameLocation: "end", nameGap: 12, nameTruncate: {maxWidth: width * 0.8},
        nameTextStyle: {...look.nameTextStyle, align: "left"}};
   const values = valuesOn(chart, which);
-  const isShort = value => value === Number(value.toPrecision(2));
-  const ends = which === "x" ? {min: "dataMin", max: "dataMax"} : {};
+  // The end of an axis is named where its name is short.
+  const lastLabel = which === "x" && !axis.is_logarithmic && values.length > 0
+    ? {showMaxLabel: values.at(-1) === Number(values.at(-1).toPrecision(2))} : {};
+  const isTime = chart.series.some(series => series.style === "spans" || series.style === "steps") && values[0] >= 0;
+  const ends = which === "x" ? {min: isTime ? 0 : "dataMin", max: "dataMax"} : {};
   return {
     ...look, ...title, ...ends, type: "value",
     splitLine: {show: which === "y", lineStyle: {color: colours.line}},
-    axisLabel: {...look.axisLabel, formatter: value => tickText(value, axis),
-                ...(which === "x" && !axis.is_logarithmic && values.length > 0 ? {showMaxLabel: isShort(values.at(-1))} : {})},
+    axisLabel: {...look.axisLabel, ...lastLabel, formatter: value => tickText(value, axis)},
     ...(axis.is_logarithmic ? logOption(values, axis, which, look) : {}),
   };
 }
@@ -173,7 +177,7 @@ function logOption(values, axis, which, look) {
   const positive = values.filter(value => value > 0);
   if (which === "y" && positive.length > 0) {
     const ticks = decimalTicks(positive[0], positive.at(-1));
-    return {type: "log", min: ticks[0], max: ticks.at(-1), ...at(ticks), splitLine: {show: true, lineStyle: look.axisLine.lineStyle}};
+    return {type: "log", min: ticks[0], max: ticks.at(-1), ...at(ticks)};
   }
   const logBase = positive.every(value => Number.isInteger(Math.log2(value))) ? 2 : 10;
   return {type: "log", logBase, ...(positive.length <= 12 ? at(positive) : {})};
@@ -190,10 +194,15 @@ function decimalTicks(low, high) {
   return all.slice(Math.max(first, 0), (last < 0 ? all.length : Math.max(last, first + 1)) + 1);
 }
 
+/// Timelines are looked into; a few bars are not.
+function isZoomed(chart, layout) {
+  return layout === "spans" && chart.series.reduce((sum, series) => sum + series.points.length, 0) > 100;
+}
+
 function zoomOption(colours) {
   return [
     {type: "inside", filterMode: "weakFilter", zoomOnMouseWheel: "ctrl", preventDefaultMouseMove: false},
-    {type: "slider", filterMode: "weakFilter", height: 18, bottom: 4, showDetail: false, showDataShadow: false, brushSelect: false,
-     borderColor: colours.line, fillerColor: "rgba(128, 140, 155, .18)", handleStyle: {color: colours.muted}},
+    {type: "slider", filterMode: "weakFilter", height: 18, bottom: 4, showDetail: false, showDataShadow: false,
+     brushSelect: false, borderColor: colours.line, fillerColor: "rgba(128, 140, 155, .18)", handleStyle: {color: colours.muted}},
   ];
 }

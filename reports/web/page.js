@@ -1,11 +1,11 @@
 // Draws the charts of the page's JSON into its figures, and draws them again when colours, widths or paper change.
 
-const MANY_POINTS = 2000;  // from here on a canvas is quicker than SVG
+const MANY_POINTS = 400;   // from here on a canvas is quicker than SVG
 const PAPER_WIDTH = 680;   // pixels across A4 and Letter
 
 function plotHeight(chart, width) {
   const layout = layoutOf(chart);
-  if (layout === "spans") return 110 + 30 * chart.y.categories.length;
+  if (layout === "spans") return (isZoomed(chart, layout) ? 108 : 72) + 32 * chart.y.categories.length;
   const bars = chart.is_stacked ? 1 : chart.series.length;
   if (layout === "bars") return 96 + (16 + 16 * Math.min(bars, 4)) * chart.x.categories.length;
   return width < 500 ? 280 : 340;
@@ -20,7 +20,7 @@ function draw(figure, chart) {
   const drawn = echarts.init(place, null, {renderer: points > MANY_POINTS ? "canvas" : "svg"});
   const redraw = () => drawn.setOption(chartOption(chart, currentColours(), drawn.getWidth()), true);
   redraw();
-  if (chart.series.length > 1 || layoutOf(chart) === "spans") plot.before(legend(chart, drawn));
+  if (chart.series.length > 1) plot.before(legend(chart, drawn));
   new ResizeObserver(() => {
     if (plot.clientWidth === drawn.getWidth()) return;
     drawn.resize();

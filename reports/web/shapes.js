@@ -65,16 +65,18 @@ function markShape(mark, params, api, isOnX, colours) {
     shape: {x1: shape.x, y1: shape.y, x2: shape.x + shape.width, y2: shape.y + shape.height},
   };
   const width = isRegion && isOnX ? shape.width - 6 : frame.width / 2;
-  const text = {type: "text", style: {text: mark.text, fill: colours.muted, fontSize: 11, fontFamily: colours.font, width, overflow: "truncate",
-                                      ...markTextPlace(frame, from, isOnX)}};
+  const row = isRegion ? 0 : params.dataIndex % 3;  // texts of neighbours stand below each other
+  const text = {type: "text", style: {
+    text: mark.text, fill: colours.muted, fontSize: 11, fontFamily: colours.font, width, overflow: "truncate",
+    ...markTextPlace(frame, from, isOnX, row)}};
   return {type: "group", children: [isRegion ? area : line, text]};
 }
 
 /// Right of a vertical line while there is room; above a horizontal one.
-function markTextPlace(frame, at, isOnX) {
+function markTextPlace(frame, at, isOnX, row) {
   if (isOnX) {
-    const isAtEnd = at > frame.x + frame.width - 60;
-    return {x: at + (isAtEnd ? -4 : 4), y: frame.y + 4, align: isAtEnd ? "right" : "left"};
+    const isAtEnd = at > frame.x + frame.width * 0.8;
+    return {x: at + (isAtEnd ? -4 : 4), y: frame.y + 4 + 14 * row, align: isAtEnd ? "right" : "left"};
   }
   return {x: frame.x + frame.width - 2, y: at - 3, align: "right", verticalAlign: "bottom"};
 }

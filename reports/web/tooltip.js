@@ -10,7 +10,8 @@ function element(tag, className, text) {
 function tooltipOption(chart, layout, colours) {
   const isByItem = layout === "spans";
   return {
-    trigger: isByItem ? "item" : "axis", axisPointer: {type: layout === "bars" ? "shadow" : "line", label: {show: false}},
+    trigger: isByItem ? "item" : "axis",
+    axisPointer: {type: layout === "bars" ? "shadow" : "line", label: {show: false}},
     confine: true, transitionDuration: 0, className: "tip", backgroundColor: colours.panel, borderColor: colours.line,
     padding: [8, 12], textStyle: {color: colours.text},
     formatter: isByItem ? hit => spanTip(chart, hit, colours) : hits => pointsTip(chart, hits, colours),

@@ -1,4 +1,4 @@
-// A headless Chromium, spoken to in the Chrome DevTools Protocol through a pipe: file descriptors 3 and 4 of the browser,
+// A headless Chromium, spoken to in the Chrome DevTools Protocol through a pipe: the browser's file descriptors 3 and 4,
 // each message a JSON text that ends with a zero byte (https://chromedevtools.github.io/devtools-protocol).
 import {spawn} from "node:child_process";
 import {mkdtempSync, rmSync} from "node:fs";
@@ -17,8 +17,8 @@ export class Browser {
   static async start(program) {
     const browser = new Browser();
     browser.#process = spawn(program, [
-      "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe",
-      `--user-data-dir=${browser.#profile}`,
+      "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+      "--remote-debugging-pipe", `--user-data-dir=${browser.#profile}`,
     ], {stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"]});
     browser.#process.stdio[4].setEncoding("utf8").on("data", text => browser.#read(text));
     browser.#process.on("exit", code => browser.#fail(`the browser ended with ${code}`));

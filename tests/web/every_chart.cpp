@@ -147,6 +147,19 @@ Chart timeline() {
           .series = {compute, gather, reduce}};
 }
 
+/// As many series as there are colours.
+Chart categories() {
+  auto chart = Chart{.id = "categories",
+                     .title = "Twelve categories",
+                     .text = "",
+                     .x = {"rank", "", false, {"rank 0"}},
+                     .y = {"held", "GiB", false, {}},
+                     .is_stacked = true};
+  for (int i = 1; i <= 12; ++i)
+    chart.series.push_back(series(fmt::format("category {}", i), SeriesStyle::kBars, bars({i + 0.5})));
+  return chart;
+}
+
 Chart over_names() {
   return {.id = "points-over-names",
           .title = "Predicted beside measured",
@@ -202,7 +215,7 @@ Page every_chart() {
                                  "memory: it needs 121.9 GiB at head.backward, and has 79.1 GiB"},
                                 {"zero-3", "411.9 ms", "9,944", "47.1 %", "3.817 ms", "25.5", "yes", "arithmetic"},
                                 {kNasty, "–", "–", "–", "–", "", "", ""}}}},
-           .charts = {breakdown(), memory(), timeline()}},
+           .charts = {breakdown(), memory(), timeline(), categories()}},
           {.title = "What if", .text = "", .tables = {}, .charts = {sensitivity(), buckets(), bandwidth()}},
           {.title = kNasty, .text = kNasty, .tables = {}, .charts = {nasty()}}}};
 }

@@ -4,14 +4,14 @@
 export function shapesInColour(chart, index) {
   const plot = document.querySelectorAll(".plot")[chart];
   const probe = document.createElement("i");
-  probe.style.color = `var(--data-${index % 8})`;
+  probe.style.color = `var(--data-${index % 12})`;
   document.body.append(probe);
   const wanted = getComputedStyle(probe).color;
   probe.remove();
   const canvas = plot.querySelector("canvas");
   if (!canvas) {
     const hasColour = shape => [getComputedStyle(shape).fill, getComputedStyle(shape).stroke].includes(wanted);
-    return [...plot.querySelectorAll("svg path, svg rect, svg circle, svg polyline, svg polygon")].filter(hasColour).length;
+    return [...plot.querySelectorAll("svg :is(path, rect, circle, polyline, polygon)")].filter(hasColour).length;
   }
   const [r, g, b] = wanted.match(/\d+/g).map(Number);
   const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", {willReadFrequently: true});
@@ -19,14 +19,16 @@ export function shapesInColour(chart, index) {
   const {data} = copy.getImageData(0, 0, canvas.width, canvas.height);
   const isNear = (found, channel) => Math.abs(found - channel) <= 4;  // many thin shapes upon each other are rounded
   let count = 0;
-  for (let i = 0; i < data.length; i += 4) count += isNear(data[i], r) && isNear(data[i + 1], g) && isNear(data[i + 2], b);
+  for (let i = 0; i < data.length; i += 4)
+    count += isNear(data[i], r) && isNear(data[i + 1], g) && isNear(data[i + 2], b);
   return count;
 }
 
 /// Elements that reach beyond the window, other than inside of what scrolls.
 export function widerThanWindow() {
   const width = document.documentElement.clientWidth;
-  const scrolls = element => element && (["auto", "hidden"].includes(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
+  const scrolls = element =>
+    element && (["auto", "hidden"].includes(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
   return [...document.querySelectorAll("body *")]
     .filter(element => element.getBoundingClientRect().right > width + 0.5 && !scrolls(element.parentElement))
     .map(element => `${element.tagName}.${element.className.baseVal ?? element.className}`);
@@ -34,14 +36,16 @@ export function widerThanWindow() {
 
 /// The tooltip of a point, in words and numbers.
 export function tooltip(chart, series, point) {
-  const data = JSON.parse(document.getElementById("page").textContent).sections.flatMap(section => section.charts)[chart];
+  const page = JSON.parse(document.getElementById("page").textContent);
+  const given = page.sections.flatMap(section => section.charts)[chart];
   const place = document.querySelectorAll(".plot > div")[chart];
   const drawn = echarts.getInstanceByDom(place);
   const all = drawn.getOption().series;
   const seriesIndex = all.findIndex(one => one.id === `series ${series}`);
   // Areas that are stacked on each other have values at all places of all of them.
-  const isStep = data.series[series].style === "steps" && data.is_stacked;
-  const dataIndex = isStep ? all[seriesIndex].data.findIndex(pair => pair[0] === data.series[series].points[point].x) : point;
+  const isArea = given.series[series].style === "steps" && given.is_stacked;
+  const {x} = given.series[series].points[point];
+  const dataIndex = isArea ? all[seriesIndex].data.findIndex(pair => pair[0] === x) : point;
   drawn.dispatchAction({type: "hideTip"});
   drawn.dispatchAction({type: "showTip", seriesIndex, dataIndex});
   const tip = place.querySelector(".tip");
@@ -66,7 +70,7 @@ export async function openNumbers(chart) {
 }
 
 export function nextFrames() {
-  return new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  return new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)));
 }
 
 export function background() {

@@ -27,9 +27,12 @@ before(async () => {
 beforeEach(() => complaints = []);
 after(() => browser?.close());
 
+const resize = width => browser.send(
+  "Emulation.setDeviceMetricsOverride", {width, height: 900, deviceScaleFactor: 1, mobile: width === PHONE});
+
 async function open(width, scheme, {scripts = true} = {}) {
   await browser.send("Emulation.setScriptExecutionDisabled", {value: !scripts});
-  await browser.send("Emulation.setDeviceMetricsOverride", {width, height: 900, deviceScaleFactor: 1, mobile: width === PHONE});
+  await resize(width);
   await prefer(scheme);
   const loaded = browser.event("Page.loadEventFired");
   await browser.send("Page.navigate", {url: `file://${resolve(html)}`});
@@ -46,7 +49,8 @@ const ask = (run, ...given) => browser.evaluate(`(${run})(...${JSON.stringify(gi
 /// Six digits, as the page promises; whole numbers whole.
 const shown = value => Number.isInteger(value) ? value : Number(value.toPrecision(6));
 
-const seriesWithPoints = chart => chart.series.map((series, i) => [series, i]).filter(([series]) => series.points.length > 0);
+const seriesWithPoints = chart =>
+  chart.series.map((series, i) => [series, i]).filter(([series]) => series.points.length > 0);
 
 for (const width of [DESKTOP, PHONE])
   for (const scheme of ["light", "dark"]) {
@@ -106,7 +110,7 @@ test("the table of numbers has every point of the JSON", async () => {
 test("charts change their colours and widths with the window", async () => {
   await open(DESKTOP, "light");
   await prefer("dark");
-  await browser.send("Emulation.setDeviceMetricsOverride", {width: PHONE, height: 900, deviceScaleFactor: 1, mobile: true});
+  await resize(PHONE);
   await ask(inPage.nextFrames);
   for (const [i, chart] of charts.entries())
     for (const [series, index] of seriesWithPoints(chart))
