@@ -5,10 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "app/ask.hpp"
 #include "reports/quantity_text.hpp"
-#include "reports/summary.hpp"
-#include "sim/engine/virtual_executor.hpp"
-#include "strategies/compile.hpp"
 
 namespace twinstep::app {
 namespace {
@@ -58,14 +56,14 @@ std::vector<Plan> thriftier(Plan const& plan) {
 
 std::string find_way_out(Scenario const& scenario) {
   for (auto const& plan : thriftier(scenario.plan)) {
-    auto const compiled = strategies::compile(scenario.model, plan);
-    auto const* step = std::get_if<program::StepProgram>(&compiled);
-    if (step == nullptr) continue;
-    auto const summary = reports::summarize(engine::run(*step, engine::Machine{scenario.cluster}));
-    if (summary.fits)
+    auto candidate = scenario;
+    candidate.plan = plan;
+    auto const outcome = run_step(candidate);
+    auto const* run = std::get_if<Run>(&outcome);
+    if (run != nullptr && run->summary.fits)
       return fmt::format("{}{} would fit ({})", name_of(plan.strategy),
                          plan.recompute == Recompute::kFull ? " + recompute" : "",
-                         reports::memory_text(summary.peak.total()));
+                         reports::memory_text(run->summary.peak.total()));
   }
   return "no strategy fits on these GPUs: use more of them, a smaller micro-batch or shorter sequences";
 }

@@ -38,6 +38,10 @@ void add_rates(Summary& summary, timeline::Manifest const& manifest) {
   summary.hfu = utilisation(manifest.hardware_flops);
 }
 
+bool holds(Bytes capacity, Bytes needed) {
+  return capacity == Bytes{} || needed <= capacity;
+}
+
 void add_memory(Summary& summary, Timeline const& timeline) {
   summary.peak = find_worst_peak(timeline, MemorySpace::kDevice);
   summary.peak_rank = describe_track(timeline, summary.peak.track);
@@ -51,7 +55,7 @@ void add_memory(Summary& summary, Timeline const& timeline) {
     if (TrackId{i} == summary.reserved_peak.track) summary.allocator->segments = use->segments;
   }
   summary.capacity = timeline.manifest.memory_capacity;
-  summary.fits = summary.capacity == Bytes{} || summary.needed().total() <= summary.capacity;
+  summary.fits = holds(summary.capacity, summary.needed().total());
   summary.host_peak = find_worst_peak(timeline, MemorySpace::kHost).total();
   summary.nvme_peak = find_worst_peak(timeline, MemorySpace::kNvme).total();
 }
@@ -96,6 +100,12 @@ Summary summarize(Timeline const& timeline) {
   return summary;
 }
 
+void hold_against_host(Summary& summary, Bytes memory, Bytes drives) {
+  summary.host_capacity = memory;
+  summary.nvme_capacity = drives;
+  summary.fits = summary.fits && holds(memory, summary.host_peak) && holds(drives, summary.nvme_peak);
+}
+
 std::vector<MemoryCategory> largest_categories(BytesByCategory const& held) {
   auto categories = std::vector<MemoryCategory>{};
   for (std::size_t i = 0; i < held.size(); ++i)
@@ -105,8 +115,20 @@ std::vector<MemoryCategory> largest_categories(BytesByCategory const& held) {
   return categories;
 }
 
-std::string why_it_does_not_fit(Summary const& summary) {
+Shortage shortage_of(Summary const& summary) {
   TWINSTEP_CHECK(!summary.fits, "only a step that does not fit has a reason for it");
+  if (auto const needed = summary.needed().total(); !holds(summary.capacity, needed))
+    return {"device memory", needed, summary.capacity};
+  if (!holds(summary.host_capacity, summary.host_peak))
+    return {"host memory", summary.host_peak, summary.host_capacity};
+  return {"NVMe", summary.nvme_peak, summary.nvme_capacity};
+}
+
+std::string why_it_does_not_fit(Summary const& summary) {
+  auto const [of, needs, has] = shortage_of(summary);
+  auto const way_out = summary.way_out.empty() ? "" : "; " + summary.way_out;
+  if (of != "device memory")
+    return fmt::format("needs {} of {} a rank, whose share is {}{}", memory_text(needs), of, memory_text(has), way_out);
   constexpr std::size_t kShown = 4;
   auto const& needed = summary.needed();
   auto const categories = largest_categories(needed.held);
@@ -114,12 +136,12 @@ std::string why_it_does_not_fit(Summary const& summary) {
   for (std::size_t i = 0; i < std::min(kShown, categories.size()); ++i)
     parts += fmt::format("{}{} {}", i == 0 ? "" : ", ", name_of(categories[i]),
                          memory_text(needed.held[static_cast<std::size_t>(categories[i])]));
-  return fmt::format("needs {}{}{} ({}), has {}{}{}{}", memory_text(needed.total()), needed.at.empty() ? "" : " at ",
-                     needed.at, parts, memory_text(summary.capacity),
+  return fmt::format("needs {}{}{} ({}), has {}{}{}", memory_text(needs), needed.at.empty() ? "" : " at ", needed.at,
+                     parts, memory_text(has),
                      summary.headroom() < Bytes{}
                          ? ""
                          : "; without fragmentation it would fit: try cluster.allocator.expandable_segments",
-                     summary.way_out.empty() ? "" : "; ", summary.way_out);
+                     way_out);
 }
 
 std::string memory_warning(Summary const& summary) {

@@ -45,8 +45,8 @@ struct Summary {
   std::optional<double> mfu;
   std::optional<double> hfu;
 
-  /// The device holds what has to be held, after the allocator gave back what it could; true where the capacity is
-  /// unknown. Needs `needed()`, which then lies within the capacity.
+  /// The device holds what has to be held, after the allocator gave back what it could, which is `needed()`, and so do
+  /// host and drives; true where capacities are unknown.
   bool fits = true;
   MemoryPeak peak;            ///< of what is allocated on the device, on the track that holds most
   std::string peak_rank;      ///< which track that is
@@ -60,6 +60,8 @@ struct Summary {
   std::string way_out;           ///< for a step that does not fit: what would, from whoever tried; may be empty
   Bytes host_peak;               ///< most that one track holds in host memory
   Bytes nvme_peak;
+  Bytes host_capacity;  ///< a rank's share of its host's memory; 0 if unknown
+  Bytes nvme_capacity;  ///< likewise of its drives
 
   /// Time in which a communication of a rank waits or transfers and no kernel runs there; of the worst track.
   Duration exposed_communication;
@@ -81,8 +83,22 @@ struct Summary {
 /// Cost: a few sorts of the spans.
 [[nodiscard]] Summary summarize(timeline::Timeline const& timeline);
 
+/// Holds what a rank needs beside its device against its shares of the host's memory and drives; 0 for unknown ones. A
+/// step for which they are too small does not fit.
+void hold_against_host(Summary& summary, Bytes memory, Bytes drives);
+
 /// The categories that hold memory, the largest first; ties in the order of the enumeration.
 [[nodiscard]] std::vector<program::MemoryCategory> largest_categories(BytesByCategory const& held);
+
+/// What a rank has too little of.
+struct Shortage {
+  std::string_view of;  ///< "device memory", "host memory" or "NVMe"
+  Bytes needs;
+  Bytes has;
+};
+
+/// The first of them. Requires a summary that does not fit.
+[[nodiscard]] Shortage shortage_of(Summary const& summary);
 
 /// "needs 112.5 GiB at layer.3.backward/mlp.up (optimizer 75.3 GiB, parameters 12.6 GiB, …), has 79.6 GiB".
 /// Requires a summary that does not fit.

@@ -76,9 +76,11 @@ void write_does_not_fit(JsonWriter& json, Summary const& summary) {
   if (summary.fits) return json.value(nullptr);
   json.begin_object();
   json.member("sentence", why_it_does_not_fit(summary));
+  auto const [of, needs, has] = shortage_of(summary);
   auto const& needed = summary.needed();
-  json.member("needs_bytes", needed.total());
-  json.member("has_bytes", summary.capacity);
+  json.member("of", of);
+  json.member("needs_bytes", needs);
+  json.member("has_bytes", has);
   json.member("at", needed.at);
   json.key("largest");
   json.begin_array();

@@ -179,6 +179,16 @@ TEST_CASE("a step that does not fit says what it needs, where, and for what", "[
   CHECK_THROWS_AS(why_it_does_not_fit(summarize(tests::full_step())), InternalError);
 }
 
+TEST_CASE("a step that its host cannot hold does not fit", "[reports][summary]") {
+  auto summary = summarize(tests::full_step());
+  summary.host_peak = 30_GiB;
+  hold_against_host(summary, 30_GiB, {});
+  CHECK(summary.fits);
+  hold_against_host(summary, 29_GiB, {});
+  CHECK(why_it_does_not_fit(summary) == "needs 30.0 GiB of host memory a rank, whose share is 29.0 GiB");
+  CHECK(shortage_of(summary).needs == 30_GiB);
+}
+
 TEST_CASE("a timeline without spans has a summary of zeros", "[reports][summary]") {
   auto const summary = summarize(timeline::Timeline{});
   CHECK(summary.step_time == 0_us);
