@@ -13,9 +13,13 @@ LossWriter::LossWriter(UnitWriter& writer, std::string name, std::int32_t target
       count_{logits},
       when_{when},
       kept_{when == Forward::kInForward ? kSaved : kTemporary},
-      logits_{slot("logits", kept_, writer.shape().compute_type)},
+      logits_{slot("logits", is_fused() ? kept_ : kTemporary, writer.shape().compute_type)},
       result_{is_fused() ? slot("unscaled_gradient", kept_, writer.shape().compute_type)
                          : slot("log_probabilities", kept_, DataType::kFp32)} {}
+
+bool LossWriter::is_16_bit() const {
+  return size_of(w_.shape().compute_type) < size_of(DataType::kFp32);
+}
 
 bool LossWriter::is_fused() const {
   return w_.shape().cross_entropy == CrossEntropy::kFused;
@@ -32,7 +36,9 @@ program::Elementwise LossWriter::kernel(std::int32_t bytes) const {
 void LossWriter::forward() {
   auto const size = static_cast<std::int32_t>(size_of(w_.shape().compute_type).count());
   auto const work = kernel(is_fused() ? 3 * size : kCrossEntropyForwardBytes);
-  auto accesses = UnitWriter::Accesses{reads(logits_), reads(targets_), writes(result_)};
+  auto accesses = UnitWriter::Accesses{reads(logits_), reads(targets_)};
+  if (!is_fused() && is_16_bit()) accesses.push_back(writes(slot("logits_in_fp32", kTemporary, DataType::kFp32)));
+  accesses.push_back(writes(result_));
   auto const name = name_ + ".cross_entropy.forward";
   auto const launches = is_fused() ? 1U : 3U;
   if (when_ == Forward::kInForward) {
@@ -44,14 +50,20 @@ void LossWriter::forward() {
 
 std::int32_t LossWriter::backward() {
   auto const type = w_.shape().compute_type;
-  auto accesses = UnitWriter::Accesses{reads(logits_), reads(targets_), reads(result_)};
-  if (!is_fused() && size_of(type) < size_of(DataType::kFp32))
-    accesses.push_back(writes(slot("log_probability_gradient", kTemporary, DataType::kFp32)));
+  auto const name = name_ + ".cross_entropy.backward";
   auto const gradient = slot("logits_gradient", kTemporary, type);
-  accesses.push_back(writes(gradient));
-  auto const size = static_cast<std::int32_t>(size_of(type).count());
-  w_.backward(name_ + ".cross_entropy.backward", kernel(is_fused() ? 2 * size : kCrossEntropyBackwardBytes),
-              std::move(accesses), is_fused() ? 1 : 3);
+  if (is_fused()) {
+    auto const size = static_cast<std::int32_t>(size_of(type).count());
+    w_.backward(name, kernel(2 * size), {reads(logits_), reads(targets_), reads(result_), writes(gradient)});
+    return gradient;
+  }
+  auto const picked = slot("log_probability_gradient", kTemporary, DataType::kFp32);
+  auto const wide = is_16_bit() ? slot("logits_gradient_in_fp32", kTemporary, DataType::kFp32) : gradient;
+  auto const cast_bytes = is_16_bit() ? 4 + 2 : 0;
+  w_.backward(name, kernel(kCrossEntropyBackwardBytes - cast_bytes),
+              {reads(targets_), reads(result_), writes(picked), writes(wide)}, is_16_bit() ? 2 : 3);
+  if (is_16_bit())
+    w_.backward(name_ + ".cross_entropy.cast_gradient", kernel(cast_bytes), {reads(wide), writes(gradient)});
   return gradient;
 }
 

@@ -9,11 +9,12 @@ namespace twinstep::strategies {
 
 /// Writes the cross-entropy of a matrix of logits. Only the files that describe models use it.
 ///
-/// Bytes for each logit in 16 bits. Plain: logits 2 (the caller still holds them), log-probabilities in fp32 4, their
-/// gradient 4, and its cast 2: 12, all alive in the loss's backward. Fused: one kernel reads the logits twice and
-/// writes their gradient, 6; backward scales it by the gradient of the loss, 4: moved are 10, alive 6.
-/// Sources: autograd's rules for torch.nn.functional.cross_entropy; kernels that return the gradient from forward
-/// (Liger, arXiv 2410.10989, section 3.2).
+/// Bytes for each logit in 16 bits. Plain: forward casts the logits, 2 and 4, and keeps the log-probabilities in fp32,
+/// 4; backward holds these, the gradient of the picked ones, which is as large, and that of the logits, 12, before it
+/// casts that to 2. Nothing else reads the logits, and a training loop that is short of memory drops them. Fused: one
+/// kernel reads the logits twice and writes their gradient, 6; backward scales it by the gradient of the loss, 4: moved
+/// are 10, alive 6. Sources: autograd's rules for torch.nn.functional.cross_entropy; kernels that return the gradient
+/// from forward (Liger, arXiv 2410.10989, section 3.2).
 class LossWriter {
  public:
   /// When the loss's own forward runs.
@@ -33,6 +34,7 @@ class LossWriter {
 
  private:
   [[nodiscard]] bool is_fused() const;
+  [[nodiscard]] bool is_16_bit() const;
   std::int32_t slot(std::string_view name, SlotKind kind, DataType type);
   [[nodiscard]] program::Elementwise kernel(std::int32_t bytes) const;
 

@@ -177,7 +177,9 @@ TEST_CASE("the head moves 25 bytes and holds 12 for each token and vocabulary en
   auto bytes = Bytes{};
   for (auto const access : kernel_named(head.backward, "head.cross_entropy.backward").accesses) {
     auto const& slot = slot_of(head, access);
-    if (slot.category == program::MemoryCategory::kLogits) bytes += size_of(slot.type) * slot.elements;
+    if (slot.category != program::MemoryCategory::kLogits) continue;
+    CHECK(slot.type == DataType::kFp32);
+    bytes += size_of(slot.type) * slot.elements;
   }
   CHECK(bytes == Bytes{12 * scores});
 }
