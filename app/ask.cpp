@@ -1,11 +1,16 @@
 #include "app/ask.hpp"
 
+#include "app/software.hpp"
 #include "app/version.hpp"
 #include "app/way_out.hpp"
 #include "sim/program/checks.hpp"
 #include "strategies/compile.hpp"
 
 namespace twinstep::app {
+
+hardware::Cluster machine_of(Scenario const& scenario) {
+  return with_software(scenario.cluster, scenario.plan.strategy);
+}
 
 Outcome run_step(Scenario const& scenario, engine::RunOptions options) {
   auto compiled = strategies::compile(scenario.model, scenario.plan);
@@ -14,7 +19,7 @@ Outcome run_step(Scenario const& scenario, engine::RunOptions options) {
   auto run = Run{.step = std::move(std::get<program::StepProgram>(compiled)), .timeline = {}, .summary = {}};
   program::check(run.step);
   options.communication_is_free = scenario.network_is_free;
-  run.timeline = engine::run(run.step, engine::Machine{scenario.cluster}, options);
+  run.timeline = engine::run(run.step, engine::Machine{machine_of(scenario)}, options);
   run.timeline.manifest.version = kVersion;
   run.timeline.manifest.scenario = scenario.title();
   run.summary = reports::summarize(run.timeline);

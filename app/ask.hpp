@@ -20,6 +20,10 @@ struct Run {
 /// The run, or why the plan cannot be laid out at all.
 using Outcome = std::variant<Run, reports::Infeasible>;
 
+/// What the scenario's step runs on: its cluster, with the software of its strategy's framework unless it names
+/// another.
+[[nodiscard]] hardware::Cluster machine_of(Scenario const& scenario);
+
 /// Compiles the scenario's step, checks and simulates it, and sums up what it comes to. The scenario's
 /// `network_is_free` is obeyed, whatever `options` say. Throws BeyondRange for what no clock can count. Cost: about a
 /// microsecond an operation.

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "app/software.hpp"
 #include "app/strategy_titles.hpp"
 #include "app/users_file.hpp"
 #include "hw_profiles/reader.hpp"
@@ -40,17 +39,6 @@ void check_drives(io::Node const& strategy, Scenario const& scenario) {
       .at(offload.optimizer == kNvme ? "optimizer" : "parameters")
       .fail(fmt::format("found NVMe, and {} describes no drives", scenario.cluster.node.name),
             "use \"cpu\", or give cluster.node.drives their \"read\", \"write\" and \"capacity\"");
-}
-
-/// A cluster that names no software runs the framework whose code the strategy follows.
-void choose_stack(Scenario& scenario) {
-  auto& cluster = scenario.cluster;
-  auto const strategy = scenario.plan.strategy;
-  auto const is_named = !cluster.stack.name.empty();
-  if (!is_named) cluster.stack = hw_profiles::read_stack(io::string_node(std::string{stack_of(strategy)}, "stack"));
-  cluster.calibration +=
-      fmt::format("; software: {}, {}", cluster.stack.name,
-                  is_named ? "as \"cluster.stack\" says" : fmt::format("that of {}", name_of(strategy)));
 }
 
 /// Whether the scenario changes more of a profile than the number of nodes.
@@ -122,7 +110,6 @@ std::vector<Scenario> read_scenarios(io::Node const& document, std::string const
   for (std::size_t i = 0; i < written.size(); ++i) {
     auto const& [training, each] = written[i];
     scenarios[i].plan = read_plan(training, each, common.model, common.cluster.gpus());
-    choose_stack(scenarios[i]);
     check_rates(training, scenarios[i]);
     check_drives(each, scenarios[i]);
   }

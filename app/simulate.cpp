@@ -67,7 +67,7 @@ std::string trace_path(std::string const& path, Scenario const& scenario, bool i
 void write_trace(std::string const& path, timeline::Timeline timeline, program::StepProgram const& step,
                  Scenario const& scenario) {
   timeline.manifest.program_hash = hash_of(io::to_json(step));
-  timeline.manifest.machine_hash = hash_of(hw_profiles::cluster_text(scenario.cluster));
+  timeline.manifest.machine_hash = hash_of(hw_profiles::cluster_text(machine_of(scenario)));
   write_file(path, io::to_json(timeline));
 }
 

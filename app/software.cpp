@@ -2,14 +2,16 @@
 
 #include <array>
 
+#include <fmt/format.h>
+
+#include "hw_profiles/reader.hpp"
+
 namespace twinstep::app {
 namespace {
 
 constexpr std::string_view kDeepSpeedStack = "deepspeed";
 constexpr std::string_view kMegatronStack = "megatron";
 constexpr std::string_view kPyTorchStack = "pytorch-eager";
-
-}  // namespace
 
 std::string_view stack_of(strategies::StrategyName strategy) {
   using enum strategies::StrategyName;
@@ -27,6 +29,16 @@ std::string_view stack_of(strategies::StrategyName strategy) {
     case kFsdp2: break;
   }
   return kPyTorchStack;
+}
+
+}  // namespace
+
+hardware::Cluster with_software(hardware::Cluster cluster, strategies::StrategyName strategy) {
+  auto const is_named = !cluster.stack.name.empty();
+  if (!is_named) cluster.stack = hw_profiles::read_stack(io::string_node(std::string{stack_of(strategy)}, "stack"));
+  cluster.calibration += fmt::format("; software: {}, {}", cluster.stack.name,
+                                     is_named ? "as \"cluster.stack\" says" : "that of the strategy's framework");
+  return cluster;
 }
 
 Software software_of(std::string_view words, bool is_compiled) {

@@ -4,15 +4,17 @@
 #include <optional>
 #include <string_view>
 
+#include "sim/hardware/cluster.hpp"
 #include "strategies/plan/plan.hpp"
 
 /// Which framework's software runs a step: what its kernels cost beyond the least (hw_profiles/stacks), and what it
 /// does where nobody says more.
 namespace twinstep::app {
 
-/// The shipped stack of the framework whose code the strategy follows. GPU efficiencies were fitted with such stacks in
-/// place, so a step without any is faster than a framework's ("none" names that machine).
-[[nodiscard]] std::string_view stack_of(strategies::StrategyName strategy);
+/// The cluster with the stack on which a step of the strategy runs: its own if it names one, else the shipped one of
+/// the framework whose code the strategy follows. Its calibration says which. GPU efficiencies were fitted with such
+/// stacks in place, so a step without any is faster than a framework's; the stack "none" names that machine.
+[[nodiscard]] hardware::Cluster with_software(hardware::Cluster cluster, strategies::StrategyName strategy);
 
 /// What the software of a step record is known to do, where the record's words say no more than the software's name.
 struct Software {

@@ -14,8 +14,7 @@ using namespace twinstep::strategies;
 namespace {
 
 double seconds(Transformer const& model, Plan plan, std::string const& machine) {
-  auto cluster = hw_profiles::read_cluster(machine);
-  cluster.stack = hw_profiles::read_stack(io::string_node(std::string{app::stack_of(plan.strategy)}, "stack"));
+  auto const cluster = app::with_software(hw_profiles::read_cluster(machine), plan.strategy);
   plan.ranks = cluster.gpus();
   plan.global_batch *= plan.ranks * plan.micro_batch;  // given in micro-batches of a rank
   plan.parameter_type = default_parameter_type(plan.strategy, plan.precision);
