@@ -23,17 +23,23 @@ std::vector<std::string> row_of(std::string const& title, Summary const& summary
           reports::count_text(summary.token_rate.count()),
           reports::count_text(summary.token_rate_per_gpu.count()),
           reports::percent_text(summary.mfu),
-          reports::percent_text(summary.hfu),
           reports::time_text(summary.exposed_communication),
           reports::memory_text(summary.peak.total()),
-          summary.capacity > Bytes{} ? reports::memory_text(summary.capacity) : std::string{kNoValue},
           summary.fits ? "yes" : "no"};
+}
+
+/// The column of intervals is there where anything has one.
+void drop_empty_intervals(reports::PageTable& table) {
+  constexpr auto kColumn = 2;
+  if (std::ranges::any_of(table.rows, [](auto const& row) { return row[kColumn] != kNoValue; })) return;
+  table.headers.erase(table.headers.begin() + kColumn);
+  for (auto& row : table.rows) row.erase(row.begin() + kColumn);
 }
 
 reports::PageTable table_of(Question const& question) {
   auto table = reports::PageTable{.title = "What each strategy comes to",
                                   .headers = {"strategy", "step time", "90 % interval", "tokens/s", "tokens/s/GPU",
-                                              "MFU", "HFU", "exposed communication", "peak memory", "of", "fits"}};
+                                              "MFU", "exposed", "peak memory", "fits"}};
   for (std::size_t i = 0; i < question.outcomes.size(); ++i) {
     auto const& title = question.scenarios[i].strategy_title;
     if (auto const* run = question.run(i)) {
@@ -45,6 +51,7 @@ reports::PageTable table_of(Question const& question) {
     row.back() = "no";
     table.rows.push_back(std::move(row));
   }
+  drop_empty_intervals(table);
   return table;
 }
 
@@ -81,20 +88,20 @@ std::string remarks(Question const& question) {
     auto const* run = question.run(i);
     if (run == nullptr) {
       auto const& obstacle = std::get<reports::Infeasible>(question.outcomes[i]);
-      text += fmt::format(" {} cannot be laid out: {}{}.", title, obstacle.reason,
+      text += fmt::format("{} cannot be laid out: {}{}. ", title, obstacle.reason,
                           obstacle.way_out.empty() ? "" : "; " + obstacle.way_out);
     } else if (!run->summary.fits) {
-      auto const& way_out = run->summary.way_out;
-      text += fmt::format(" {} does not fit: {}{}.", title, reports::why_it_does_not_fit(run->summary),
-                          way_out.empty() ? "" : "; " + way_out);
+      text += fmt::format("{} does not fit: {}. ", title, reports::why_it_does_not_fit(run->summary));
     } else if (auto const warning = reports::memory_warning(run->summary); !warning.empty()) {
-      text += fmt::format(" {}: {}.", title, warning);
+      text += fmt::format("{}: {}. ", title, warning);
     }
   }
   return text;
 }
 
-std::string finding(Question const& question) {
+}  // namespace
+
+std::string answer_sentence(Question const& question) {
   auto const best = question.best();
   if (!best) return "No strategy can be laid out.";
   auto const& summary = question.run(*best)->summary;
@@ -109,10 +116,8 @@ std::string finding(Question const& question) {
                      reports::count_text(summary.token_rate.count()), mfu);
 }
 
-}  // namespace
-
 reports::Section answer_section(Question const& question) {
-  auto section = reports::Section{.title = "The answer", .text = finding(question) + remarks(question)};
+  auto section = reports::Section{.title = "The answer", .text = remarks(question)};
   section.tables.push_back(table_of(question));
   if (question.best()) section.charts.push_back(chart_of(question));
   return section;

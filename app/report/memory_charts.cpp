@@ -25,10 +25,10 @@ std::string words_of(MemoryCategory category) {
   return name;
 }
 
-/// Of the points in each of `kMomentsShown` equal stretches of the step the one that holds most.
-std::vector<MemoryPoint> thinned(std::vector<MemoryPoint> points, Duration step_time) {
+/// Of the points in each of `kMomentsShown` equal stretches of time the one that holds most.
+std::vector<MemoryPoint> thinned(std::vector<MemoryPoint> points) {
   if (points.size() <= static_cast<std::size_t>(kMomentsShown)) return points;
-  auto const stretch = std::max(step_time.count() / kMomentsShown, std::int64_t{1});
+  auto const stretch = std::max(points.back().time.count() / kMomentsShown, std::int64_t{1});
   auto shown = std::vector<MemoryPoint>{};
   auto last = std::int64_t{-1};
   for (auto& point : points) {
@@ -48,29 +48,26 @@ Bytes most_held(std::vector<MemoryPoint> const& points) {
   return most;
 }
 
-/// "25.5 GiB of 79.1 GiB are allocated at the peak, at layer.31.backward/mlp.up; …"
+/// "25.5 GiB are allocated at the peak, at layer.31.backward/mlp.up; the device has 79.1 GiB. …"
 std::string peak_text(Summary const& summary) {
-  auto const where = summary.peak.at.empty() ? std::string{"before the first operation"} : "at " + summary.peak.at;
-  auto const of = summary.capacity > Bytes{} ? fmt::format(" of {}", reports::memory_text(summary.capacity)) : "";
-  auto const reserved = summary.allocator
-                            ? fmt::format("; with what the caching allocator holds beyond that, {} are in use at most",
-                                          reports::memory_text(summary.reserved_peak.total()))
-                            : std::string{};
-  return fmt::format("{}{} are allocated at the peak, {}{}.", reports::memory_text(summary.peak.total()), of, where,
-                     reserved);
+  auto text = fmt::format("{} are allocated at the peak, {}", reports::memory_text(summary.peak.total()),
+                          summary.peak.at.empty() ? "before the first operation" : "at " + summary.peak.at);
+  if (summary.capacity > Bytes{}) text += fmt::format("; the device has {}", reports::memory_text(summary.capacity));
+  if (summary.allocator)
+    text += fmt::format(". With what the caching allocator holds beyond that, {} are in use at most",
+                        reports::memory_text(summary.reserved_peak.total()));
+  return text + ".";
 }
 
 }  // namespace
 
 reports::Chart memory_over_time_chart(timeline::Timeline const& timeline, Summary const& summary, std::string id,
                                       std::string title) {
-  auto const points =
-      thinned(reports::memory_curve(timeline, summary.peak.track, program::MemorySpace::kDevice), timeline.step_time);
-  auto const time = time_unit_for(timeline.step_time);
+  auto const points = thinned(reports::memory_curve(timeline, summary.peak.track, program::MemorySpace::kDevice));
+  auto const time = time_unit_for(points.empty() ? Duration{} : points.back().time);
   auto const memory = reports::memory_unit_for(std::max(most_held(points), summary.capacity));
-  auto chart =
-      reports::Chart{.id = std::move(id), .title = std::move(title), .text = peak_text(summary), .is_stacked = true};
-  chart.x = {.name = "time", .unit = time.name};
+  auto chart = reports::Chart{.id = std::move(id), .title = std::move(title), .is_stacked = true};
+  chart.x = {.name = "time of the host", .unit = time.name};
   chart.y = {.name = "memory", .unit = std::string{memory.name}};
   for (std::size_t i = 0; i < kEnumSize<MemoryCategory>; ++i) {
     if (std::ranges::all_of(points, [i](auto const& point) { return point.held[i] == Bytes{}; })) continue;

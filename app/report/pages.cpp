@@ -27,14 +27,14 @@ bool is_sqlite(std::string const& path) {
 
 /// One of the documents of JSON that have pages, known by the keys that only it has.
 struct Kind {
-  std::string_view name;
   std::array<std::string_view, 2> keys;
   reports::Page (*page)(io::Node const&);
 };
 
-constexpr std::array<Kind, 3> kKinds{{{"a timeline", {"traceEvents", "twinstep"}, timeline_page},
-                                      {"a sweep of a collective", {"collective", "rows"}, collective_page},
-                                      {"a validation", {"records", "families"}, validation_page}}};
+constexpr std::array<Kind, 4> kKinds{{{{"traceEvents", "twinstep"}, timeline_page},
+                                      {{"collective", "rows"}, collective_page},
+                                      {{"records", "families"}, validation_page},
+                                      {{"plans", "pareto"}, plan_page}}};
 
 reports::Page page_of_document(io::Node const& document) {
   for (auto const& kind : kKinds)

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "app/report/parallel.hpp"
+#include "reports/quantity_text.hpp"
 #include "sim/base/input_error.hpp"
 
 namespace twinstep::app {
@@ -51,6 +52,12 @@ std::optional<reports::Summary> summary_of(Scenario const& scenario) {
   auto outcome = run_step(scenario);
   if (auto* run = std::get_if<Run>(&outcome)) return std::move(run->summary);
   return std::nullopt;
+}
+
+std::string busiest_link(reports::Summary const& summary) {
+  auto const busiest = std::ranges::max_element(summary.links, {}, &reports::LinkUse::utilisation);
+  if (busiest == summary.links.end()) return std::string{reports::kNoValue};
+  return fmt::format("{}, {} of the step", busiest->traffic.name, reports::percent_text(busiest->utilisation));
 }
 
 }  // namespace twinstep::app

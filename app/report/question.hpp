@@ -34,4 +34,7 @@ struct Question {
 /// What a step comes to; nothing if the plan cannot be laid out. Throws BeyondRange for what no clock can count.
 [[nodiscard]] std::optional<reports::Summary> summary_of(Scenario const& scenario);
 
+/// "nic, 20.0 % of the step": the link that is in use most.
+[[nodiscard]] std::string busiest_link(reports::Summary const& summary);
+
 }  // namespace twinstep::app

@@ -15,9 +15,9 @@ namespace {
 
 using reports::Summary;
 
-constexpr std::size_t kShownSavings = 3;
-/// Of the step time: what saves less is not worth naming.
-constexpr double kLeastSaving = 0.001;
+constexpr std::size_t kShownLevers = 3;
+/// What gains less is not worth naming.
+constexpr double kLeastGain = 0.001;
 
 /// Powers of two up to `most`, and the number that the scenario has.
 std::vector<std::int64_t> node_counts(std::int64_t given, std::int64_t most) {
@@ -100,6 +100,42 @@ std::pair<std::string, double> largest_growth(ScalePoint const& from, ScalePoint
   return cause;
 }
 
+/// The job that gave a point.
+Job job_of(ScaleCurve const& curve, std::size_t point) {
+  auto const& at = curve.points[point];
+  return {curve.place, at.nodes, at.gpus, at.global_batch};
+}
+
+/// The efficiency of a point is the time of the start over its own, so that a parameter which takes the shares s of the
+/// start and p of the point away multiplies it with (1 - s) / (1 - p).
+std::vector<Lever> levers_at(Question const& question, ScaleCurve const& curve, std::size_t point) {
+  auto at_start = std::map<std::string, double>{};
+  for (auto const& saving : savings_of(scenario_of(question, job_of(curve, 0))))
+    at_start[saving.parameter] = saving.share;
+  auto levers = std::vector<Lever>{};
+  for (auto const& saving : savings_of(scenario_of(question, job_of(curve, point)))) {
+    auto const gain = (1 - at_start[saving.parameter]) / (1 - saving.share) - 1;
+    if (gain > kLeastGain) levers.push_back({saving.parameter, gain});
+  }
+  std::ranges::stable_sort(levers, std::greater{}, &Lever::gain);
+  if (levers.size() > kShownLevers) levers.resize(kShownLevers);
+  return levers;
+}
+
+/// The point that lost most against the one before; nothing if none lost anything.
+std::optional<std::size_t> largest_drop(ScaleCurve const& curve) {
+  auto largest = std::optional<std::size_t>{};
+  auto lost = 0.0;
+  for (std::size_t i = 1; i < curve.points.size(); ++i) {
+    auto const drop = curve.points[i - 1].efficiency - curve.points[i].efficiency;
+    if (drop > lost && curve.points[i].efficiency < 1) {
+      lost = drop;
+      largest = i;
+    }
+  }
+  return largest;
+}
+
 }  // namespace
 
 std::vector<ScaleCurve> scale_curves(Question const& question, Growth growth, std::int64_t most_nodes) {
@@ -123,14 +159,17 @@ std::optional<std::size_t> knee_of(ScaleCurve const& curve) {
 }
 
 Loss loss_at(Question const& question, ScaleCurve const& curve, std::size_t point) {
-  auto const& at = curve.points[point];
   auto loss = Loss{};
-  std::tie(loss.cause, loss.share) = largest_growth(curve.points.front(), at);
-  auto const busiest = std::ranges::max_element(at.summary.links, {}, &reports::LinkUse::utilisation);
-  if (busiest != at.summary.links.end()) loss.busiest_link = *busiest;
-  for (auto& saving : savings_of(scenario_of(question, {curve.place, at.nodes, at.gpus, at.global_batch})))
-    if (loss.savings.size() < kShownSavings && saving.share > kLeastSaving) loss.savings.push_back(std::move(saving));
+  std::tie(loss.cause, loss.share) = largest_growth(curve.points.front(), curve.points[point]);
+  loss.levers = levers_at(question, curve, point);
   return loss;
+}
+
+std::optional<Bend> bend_of(Question const& question, ScaleCurve const& curve) {
+  auto const knee = knee_of(curve);
+  auto const point = knee ? knee : largest_drop(curve);
+  if (!point) return std::nullopt;
+  return Bend{*point, knee.has_value(), loss_at(question, curve, *point)};
 }
 
 }  // namespace twinstep::app

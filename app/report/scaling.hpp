@@ -36,20 +36,35 @@ struct ScaleCurve {
 /// simulation a point, on all cores.
 [[nodiscard]] std::vector<ScaleCurve> scale_curves(Question const& question, Growth growth, std::int64_t most_nodes);
 
-/// Why GPUs of a point are worth less than those at the start of its curve.
-struct Loss {
-  std::string cause;                             ///< what grew most: "exposed all_reduce"
-  double share = 0;                              ///< of what all that grew adds up to
-  std::optional<reports::LinkUse> busiest_link;  ///< of the point
-  std::vector<Saving> savings;                   ///< what would help most at the point
-};
-
 /// The first point below `kKneeEfficiency` of the start; nothing if none is.
 inline constexpr double kKneeEfficiency = 0.9;
 [[nodiscard]] std::optional<std::size_t> knee_of(ScaleCurve const& curve);
 
-/// Compares where GPU time per token goes at the start of the curve and at a later point, and simulates the point with
-/// each parameter of its machine a tenth better. Requires that something was lost.
+/// A parameter of the machine, and how much the efficiency of a point rises where it is a tenth better.
+struct Lever {
+  std::string parameter;
+  double gain = 0;  ///< over the efficiency as it is
+};
+
+/// Why a GPU of a point is worth less than one at the start of its curve.
+struct Loss {
+  std::string cause;          ///< what grew most: "exposed all_reduce"
+  double share = 0;           ///< of what all that grew adds up to
+  std::vector<Lever> levers;  ///< what the efficiency depends on, the most important first
+};
+
+/// Compares where GPU time per token goes at the start of the curve and at a later point, and simulates both with each
+/// parameter of the machine a tenth better: what helps both alike is no lever. Costs two simulations a parameter.
 [[nodiscard]] Loss loss_at(Question const& question, ScaleCurve const& curve, std::size_t point);
+
+/// Where a curve bends: at its knee; without one, where it loses most from one point to the next.
+struct Bend {
+  std::size_t point = 0;
+  bool is_knee = false;
+  Loss loss;
+};
+
+/// Nothing where the efficiency never falls.
+[[nodiscard]] std::optional<Bend> bend_of(Question const& question, ScaleCurve const& curve);
 
 }  // namespace twinstep::app

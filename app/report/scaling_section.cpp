@@ -20,48 +20,56 @@ std::string percent(double share) {
   return reports::percent_text(share);
 }
 
-/// "exposed all_reduce is 91.0 % of what is lost; …".
-std::string cause_text(Loss const& loss) {
-  auto text = fmt::format("{} is {} of what a token costs more", loss.cause, percent(loss.share));
-  if (loss.busiest_link)
-    text += fmt::format("; the busiest link is the {}, in use {} of the step", loss.busiest_link->traffic.name,
-                        percent(loss.busiest_link->utilisation));
-  for (std::size_t i = 0; i < loss.savings.size(); ++i)
-    text += fmt::format("{} {} ({})", i == 0 ? "; a tenth better would save most:" : ",", loss.savings[i].parameter,
-                        percent(loss.savings[i].share));
-  return text;
-}
+/// A curve and where it bends.
+struct Bent {
+  ScaleCurve const& curve;
+  std::optional<Bend> bend;
 
-/// The point of the curve at which most of it is lost, from one point to the next.
-std::size_t largest_drop(ScaleCurve const& curve) {
-  auto place = std::size_t{1};
-  for (auto i = place; i < curve.points.size(); ++i) {
-    auto const drop = [&](std::size_t at) { return curve.points[at - 1].efficiency - curve.points[at].efficiency; };
-    if (drop(i) > drop(place)) place = i;
-  }
-  return place;
-}
+  [[nodiscard]] ScalePoint const& point() const { return curve.points[bend->point]; }
+};
 
-/// Where one curve bends and why, as a sentence.
-std::string finding(Question const& question, ScaleCurve const& curve) {
-  auto const& title = question.scenarios[curve.place].strategy_title;
-  if (curve.points.size() < 2) return fmt::format("{}: one point only ({}).", title, curve.end);
-  auto const& last = curve.points.back();
+std::string levers_text(Loss const& loss) {
   auto text = std::string{};
-  if (auto const knee = knee_of(curve)) {
-    auto const& at = curve.points[*knee];
-    text = fmt::format("{}: the knee is at {} GPUs, where {} of the efficiency is left: {}.", title, at.gpus,
-                       percent(at.efficiency), cause_text(loss_at(question, curve, *knee)));
-  } else {
-    text = fmt::format("{}: no knee up to {} GPUs, where {} of the efficiency is left", title, last.gpus,
-                       percent(last.efficiency));
-    auto const drop = largest_drop(curve);
-    if (curve.points[drop].efficiency < curve.points[drop - 1].efficiency && curve.points[drop].efficiency < 1)
-      text +=
-          fmt::format("; most is lost at {}: {}", curve.points[drop].gpus, cause_text(loss_at(question, curve, drop)));
-    text += ".";
-  }
+  for (auto const& lever : loss.levers)
+    text += fmt::format("{}{} (+{})", text.empty() ? "" : ", ", lever.parameter, percent(lever.gain));
+  return text.empty() ? std::string{reports::kNoValue} : text;
+}
+
+/// Where one curve bends and why.
+std::string finding(Question const& question, Bent const& bent) {
+  auto const& [curve, bend] = bent;
+  auto const& title = question.scenarios[curve.place].strategy_title;
+  if (curve.points.empty()) return fmt::format("{} has no curve: {}.", title, curve.end);
+  if (curve.points.size() == 1) return fmt::format("The curve of {} ends where it begins: {}.", title, curve.end);
+  auto const& last = curve.points.back();
+  auto text = fmt::format("{} has no knee up to {} GPUs, where {} of the efficiency is left", title, last.gpus,
+                          percent(last.efficiency));
+  if (!bend) return text + ".";
+  auto const& at = bent.point();
+  text = bend->is_knee ? fmt::format("The knee of {} is at {} GPUs, where {} of the efficiency is left", title, at.gpus,
+                                     percent(at.efficiency))
+                       : fmt::format("{}; most is lost at {}", text, at.gpus);
+  text += fmt::format(": {} of what a token costs more there is {}.", percent(bend->loss.share), bend->loss.cause);
+  if (!bend->loss.levers.empty())
+    text += fmt::format(" The efficiency depends most on the {}: a tenth better raises it by {}.",
+                        bend->loss.levers.front().parameter, percent(bend->loss.levers.front().gain));
   return text;
+}
+
+reports::PageTable bends_table(Question const& question, std::vector<Bent> const& bents) {
+  auto table =
+      reports::PageTable{.title = fmt::format("Where {} scaling bends, and why", word_of(bents.front().curve.growth)),
+                         .headers = {"strategy", "bends at", "efficiency", "what a token costs more there",
+                                     "what raises it, a tenth better each", "busiest link"}};
+  for (auto const& bent : bents) {
+    if (!bent.bend) continue;
+    auto const& loss = bent.bend->loss;
+    table.rows.push_back({question.scenarios[bent.curve.place].strategy_title,
+                          fmt::format("{} GPUs{}", bent.point().gpus, bent.bend->is_knee ? " (the knee)" : ""),
+                          percent(bent.point().efficiency), fmt::format("{} of it {}", percent(loss.share), loss.cause),
+                          levers_text(loss), busiest_link(bent.point().summary)});
+  }
+  return table;
 }
 
 reports::Axis gpus_axis() {
@@ -102,24 +110,18 @@ reports::Chart chart_of(Question const& question, std::vector<ScaleCurve> const&
   return chart;
 }
 
-reports::PageTable table_of(Question const& question, std::vector<ScaleCurve> const& curves, Growth growth) {
-  auto table = reports::PageTable{.title = growth == Growth::kWeak ? "Weak scaling: the batch of each GPU stays"
-                                                                   : "Strong scaling: the global batch stays",
-                                  .headers = {"strategy", "nodes", "GPUs", "global batch", "step time", "tokens/s",
-                                              "efficiency", "exposed communication", "busiest link", "in use", "fits"}};
-  for (auto const& curve : curves)
-    for (auto const& point : curve.points) {
-      auto const& summary = point.summary;
-      auto const busiest = std::ranges::max_element(summary.links, {}, &reports::LinkUse::utilisation);
-      auto const has_link = busiest != summary.links.end();
-      table.rows.push_back({question.scenarios[curve.place].strategy_title, std::to_string(point.nodes),
-                            std::to_string(point.gpus), std::to_string(point.global_batch),
-                            reports::time_text(summary.step_time), reports::count_text(summary.token_rate.count()),
-                            percent(point.efficiency), reports::time_text(summary.exposed_communication),
-                            has_link ? busiest->traffic.name : std::string{reports::kNoValue},
-                            has_link ? percent(busiest->utilisation) : std::string{reports::kNoValue},
-                            summary.fits ? "yes" : "no"});
-    }
+reports::PageTable table_of(std::string const& title, ScaleCurve const& curve) {
+  auto table = reports::PageTable{
+      .title = fmt::format("{} scaling of {}", curve.growth == Growth::kWeak ? "Weak" : "Strong", title),
+      .headers = {"nodes", "GPUs", "global batch", "step time", "tokens/s", "efficiency", "exposed", "busiest link",
+                  "fits"}};
+  for (auto const& point : curve.points) {
+    auto const& summary = point.summary;
+    table.rows.push_back({std::to_string(point.nodes), std::to_string(point.gpus), std::to_string(point.global_batch),
+                          reports::time_text(summary.step_time), reports::count_text(summary.token_rate.count()),
+                          percent(point.efficiency), reports::time_text(summary.exposed_communication),
+                          busiest_link(summary), summary.fits ? "yes" : "no"});
+  }
   return table;
 }
 
@@ -142,17 +144,20 @@ void add_knees(reports::Chart& chart, std::vector<ScaleCurve> const& curves, Que
       if (same != chart.x_marks.end())
         same->text += ", " + title;
       else
-        chart.x_marks.push_back({.at = at, .text = "knee: " + title});
+        chart.x_marks.push_back({.at = at, .text = title});
     }
 }
 
 void add_growth(reports::Section& section, Question const& question, Growth growth) {
+  auto const best = *question.best();
   auto const curves = scale_curves(question, growth, kMostNodes);
-  auto const sentences = map_indices(curves.size(), [&](std::size_t i) { return finding(question, curves[i]); });
+  auto const bents = map_indices(curves.size(), [&](std::size_t i) {
+    return Bent{curves[i], bend_of(question, curves[i])};
+  });
   auto efficiency = chart_of(question, curves, efficiency_point);
   efficiency.id = fmt::format("scaling-{}-efficiency", word_of(growth));
   efficiency.title = fmt::format("{} scaling: efficiency", growth == Growth::kWeak ? "Weak" : "Strong");
-  efficiency.text = fmt::format("{}{}", fmt::join(sentences, " "), end_text(curves));
+  efficiency.text = finding(question, bents[best]) + end_text(curves);
   efficiency.y = {.name = "speed of a GPU, of that at the start", .unit = "%"};
   efficiency.y_marks = {{.at = kKneeEfficiency * 100, .text = "knee"}};
   add_knees(efficiency, curves, question);
@@ -162,7 +167,9 @@ void add_growth(reports::Section& section, Question const& question, Growth grow
   speed.y = {.name = "speed", .unit = "tokens/s", .is_logarithmic = true};
   section.charts.push_back(std::move(efficiency));
   section.charts.push_back(std::move(speed));
-  section.tables.push_back(table_of(question, curves, growth));
+  auto bends = bends_table(question, bents);
+  if (!bends.rows.empty()) section.tables.push_back(std::move(bends));
+  section.tables.push_back(table_of(question.scenarios[best].strategy_title, curves[best]));
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <chrono>
 
@@ -46,21 +47,36 @@ void add_headlines(reports::Page& page, Question const& question) {
                     {"fits", summary.fits ? "yes" : "no"}};
 }
 
+/// What the numbers rest on: each text once, with the strategies that it is of where they differ.
+void add_calibrations(reports::Page& page, Question const& question) {
+  auto titles = std::vector<std::pair<std::string, std::string>>{};  // calibration, strategies
+  for (auto const& scenario : question.scenarios) {
+    auto const calibration = machine_of(scenario).calibration;
+    auto const known = std::ranges::find(titles, calibration, &std::pair<std::string, std::string>::first);
+    if (known == titles.end())
+      titles.emplace_back(calibration, scenario.strategy_title);
+    else
+      known->second += ", " + scenario.strategy_title;
+  }
+  for (auto& [calibration, of] : titles)
+    page.facts.emplace_back(titles.size() == 1 ? "calibration" : "calibration of " + of, calibration);
+}
+
 }  // namespace
 
 reports::Page scenario_page(std::string const& path, std::vector<std::string> const& settings) {
   auto const start = Clock::now();
   auto const question = read_question(path, settings);
-  auto page = reports::Page{.title = title_of(question)};
+  auto page = reports::Page{.title = title_of(question), .text = answer_sentence(question)};
   add_headlines(page, question);
-  page.facts = {{"scenario", page.title}, {"calibration", question.scenarios.front().cluster.calibration}};
+  page.facts = {{"scenario", page.title}};
+  add_calibrations(page, question);
   page.warnings = question.scenarios.front().warnings;
   for (std::size_t i = 0; i < kSections.size(); ++i) {
     if (Clock::now() - start > std::chrono::seconds{1})
       complain(fmt::format("report: {} of {}, {}", i + 1, kSections.size(), kSections[i].name));
     page.sections.push_back(kSections[i].make(question));
   }
-  page.text = page.sections.front().text;
   return page;
 }
 

@@ -5,6 +5,9 @@
 /// The sections of a scenario's page, one file each. Ids of charts are unique within one page of one scenario.
 namespace twinstep::app {
 
+/// The answer in a sentence: the best strategy, how fast it is.
+[[nodiscard]] std::string answer_sentence(Question const& question);
+
 /// What each strategy comes to: time, rates, memory, and whether it fits.
 [[nodiscard]] reports::Section answer_section(Question const& question);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -70,19 +71,24 @@ struct Picture {
   std::array<std::vector<Bar>, kEnumSize<WorkKind>> bars;
 };
 
-/// Adds the rows of one track and what is to be seen in them.
+/// Adds the streams of one track that are ever busy, and with what.
 void add_track(Picture& picture, Timeline const& timeline, TrackId track, bool is_alone) {
   auto const& about = timeline.tracks[track.index()];
   auto const prefix = is_alone ? std::string{} : about.role + ": ";
-  auto const host = picture.rows.size();
-  picture.rows.push_back(prefix + "host");
-  for (auto const& stream : about.streams) picture.rows.push_back(prefix + stream);
+  auto rows = std::map<StreamId, double>{};  // the host is the stream that does not exist
   for (auto const& span : reports::spans_of(timeline, track)) {
-    auto const row = span.stream.exists() ? host + 1 + span.stream.index() : host;
     auto const [begin, end] = reports::occupied(span);
-    if (begin == end) continue;
-    picture.bars[static_cast<std::size_t>(span.kind)].push_back(
-        {static_cast<double>(row), begin, end, reports::describe(timeline, span)});
+    if (begin < end) rows.emplace(span.stream, 0);
+  }
+  for (auto& [stream, row] : rows) {
+    row = static_cast<double>(picture.rows.size());
+    picture.rows.push_back(prefix + (stream.exists() ? about.streams[stream.index()] : "host"));
+  }
+  for (auto const& span : reports::spans_of(timeline, track)) {
+    auto const [begin, end] = reports::occupied(span);
+    if (begin < end)
+      picture.bars[static_cast<std::size_t>(span.kind)].push_back(
+          {rows.at(span.stream), begin, end, reports::describe(timeline, span)});
   }
 }
 
@@ -112,8 +118,6 @@ reports::Chart streams_chart(Timeline const& timeline, std::string id, std::stri
   auto chart = reports::Chart{.id = std::move(id), .title = std::move(title)};
   for (auto const track : tracks)
     chart.text += (chart.text.empty() ? "Shown: " : "; ") + reports::describe(timeline.tracks[track.index()]);
-  chart.text +=
-      ". Communication that does not lie under computation is exposed; it is drawn from when its rank is ready.";
   chart.x = {.name = "time", .unit = unit.name};
   chart.y = {.name = "stream", .categories = picture.rows};
   for (std::size_t i = 0; i < picture.bars.size(); ++i)

@@ -14,7 +14,7 @@ namespace {
 using reports::BreakdownEntry;
 using reports::Summary;
 
-constexpr std::size_t kShownWaits = 3;
+constexpr std::size_t kShownParts = 4;
 constexpr std::size_t kShownChanges = 5;
 
 /// The entries of all strategies, each once, in the order of the breakdown.
@@ -51,19 +51,15 @@ reports::Chart chart_of(std::vector<Summary const*> const& summaries, std::vecto
   return chart;
 }
 
-std::string waits_text(Summary const& summary, std::string const& title) {
+/// "gemm 66.2 %, attention 18.1 %, elementwise 15.1 %"
+std::string largest_parts(Summary const& summary) {
   auto entries = summary.breakdown;
   std::ranges::stable_sort(entries, std::greater{}, &BreakdownEntry::time);
   auto text = std::string{};
-  for (std::size_t i = 0; i < std::min(entries.size(), kShownWaits); ++i)
+  for (std::size_t i = 0; i < std::min(entries.size(), kShownParts); ++i)
     text += fmt::format("{}{} {}", i == 0 ? "" : ", ", reports::in_words(entries[i]),
                         reports::percent_text(share(entries[i].time, summary.step_time)));
-  auto const busiest = std::ranges::max_element(summary.links, {}, &reports::LinkUse::utilisation);
-  auto const link = busiest == summary.links.end()
-                        ? std::string{}
-                        : fmt::format("; its busiest link is the {}, in use {} of the step", busiest->traffic.name,
-                                      reports::percent_text(busiest->utilisation));
-  return fmt::format("{}: {}{}. ", title, text, link);
+  return text;
 }
 
 reports::PageTable changes_table(std::string const& title, reports::Why const& why) {
@@ -88,17 +84,19 @@ Duration time_without_communication(Scenario scenario) {
   return std::get<Run>(outcome).summary.step_time;
 }
 
-reports::PageTable communication_table(Question const& question, std::vector<std::size_t> const& places) {
+reports::PageTable waits_table(Question const& question, std::vector<std::size_t> const& places) {
   auto const free = map_indices(
       places.size(), [&](std::size_t i) { return time_without_communication(question.scenarios[places[i]]); });
   auto table = reports::PageTable{
-      .title = "What communication costs",
-      .headers = {"strategy", "step time", "with communication free", "communication costs", "of the step"}};
+      .title = "What each strategy waits for",
+      .headers = {"strategy", "most of the time", "busiest link", "without communication", "which costs"}};
   for (std::size_t i = 0; i < places.size(); ++i) {
-    auto const with = question.run(places[i])->summary.step_time;
-    table.rows.push_back({question.scenarios[places[i]].strategy_title, reports::time_text(with),
-                          reports::time_text(free[i]), reports::time_text(with - free[i]),
-                          reports::percent_text(share(with - free[i], with))});
+    auto const& summary = question.run(places[i])->summary;
+    auto const cost = summary.step_time - free[i];
+    table.rows.push_back(
+        {question.scenarios[places[i]].strategy_title, largest_parts(summary), busiest_link(summary),
+         reports::time_text(free[i]),
+         fmt::format("{} ({})", reports::time_text(cost), reports::percent_text(share(cost, summary.step_time)))});
   }
   return table;
 }
@@ -115,12 +113,14 @@ reports::Section breakdown_section(Question const& question) {
       places.push_back(i);
       summaries.push_back(&run->summary);
       titles.push_back(question.scenarios[i].strategy_title);
-      section.text += waits_text(run->summary, titles.back());
     }
   if (places.empty()) return section;
+  auto const best = *question.best();
+  section.text = fmt::format("{} spends its step on {}.", question.scenarios[best].strategy_title,
+                             largest_parts(question.run(best)->summary));
   section.charts.push_back(chart_of(summaries, std::move(titles)));
-  section.tables.push_back(communication_table(question, places));
-  auto const why = explain(question.path, question.settings, *question.best());
+  section.tables.push_back(waits_table(question, places));
+  auto const why = explain(question.path, question.settings, best);
   if (why && !why->changes.empty()) section.tables.push_back(changes_table(why->title, *why));
   return section;
 }

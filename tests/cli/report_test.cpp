@@ -2,6 +2,8 @@
 #include <numeric>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "sim/io/document.hpp"
 #include "tests/cli/run_twinstep.hpp"
 #include "tests/support/catch.hpp"
@@ -284,6 +286,35 @@ TEST_CASE("the page of a validation has every record that was predicted, and err
   auto const errors = chart(page, "errors").at("series").elements();
   CHECK(errors[0].at("points").elements().front().at("y").number() == 25);
   CHECK(errors[1].at("points").elements().front().at("y").number() == 50);
+}
+
+TEST_CASE("the page of a plan has time against cost, of the whole job where there is one", "[cli][report]") {
+  auto const folder = Scratch{};
+  auto const plan = [](std::string_view gpus, std::string_view days, std::string_view amount) {
+    return fmt::format(R"({{"cluster": "dgx-h100-ndr", "nodes": 2, "gpus": {}, "strategy": "fsdp2", "options": "",
+      "shard_group": 8, "micro_batch": 2, "accumulation": 4, "recompute": "full", "offload": "none",
+      "step_time_s": 1.5, "closed_form_s": 1.4, "tokens_per_s": 1000, "mfu": 0.5, "peak_memory_bytes": 1073741824,
+      "capacity_bytes": 8589934592, "set": [],
+      "job": {{"time_s": {}, "gpu_hours": 100, "cost": {{"amount": {}, "currency": "USD"}}, "energy_kwh": null,
+              "goodput": null}}}})",
+                       gpus, days, amount);
+  };
+  auto const two = plan("32", "86400", "900") + ", " + plan("16", "172800", "800");
+  folder.write("plan.json", fmt::format(R"({{"model": "llama-2-7b", "goal": {{}}, "ranked_by": "time", "plans": [{}],
+    "pareto": [{}], "rejected": [{{"cluster": "dgx-h100-ndr", "gpus": 16, "strategy": "ddp", "count": 3,
+    "reason": "too large"}}], "minimum_gpus": [], "verdict": ["Too late."], "warnings": ["mind the batch"],
+    "configurations": 9, "simulations": 2}})",
+                                        two, two));
+  auto const page = page_of(folder, {"plan.json"});
+  CHECK_THAT(std::string{page.at("text").string()}, Catch::StartsWith("Too late."));
+  CHECK(page.at("warnings").elements().front().string() == "mind the batch");
+  auto const pareto = chart(page, "pareto");
+  CHECK(pareto.at("x").at("unit").string() == "days");
+  CHECK(pareto.at("y").at("unit").string() == "USD");
+  auto const points = pareto.at("series").elements().front().at("points").elements();
+  REQUIRE(points.size() == 2);
+  CHECK(points[1].at("x").number() == 2);
+  CHECK(points[1].at("y").number() == 800);
 }
 
 TEST_CASE("what has no page is refused in one line that says what has", "[cli][report]") {

@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "app/report/pages.hpp"
+#include "app/report/scale.hpp"
+#include "reports/plan.hpp"
+
+namespace twinstep::app {
+namespace {
+
+using reports::kNoValue;
+
+constexpr auto kSecondsPerDay = 86'400.0;
+
+std::string text_at(io::Node const& object, std::string_view key) {
+  auto const found = object.find(key);
+  return found ? std::string{found->string()} : std::string{};
+}
+
+/// "fsdp2, reshard_after_forward false, groups of 8"
+std::string strategy_of(io::Node const& plan) {
+  auto text = text_at(plan, "strategy");
+  if (auto const options = text_at(plan, "options"); !options.empty()) text += ", " + options;
+  auto const group = plan.at("shard_group").integer();
+  if (group > 1 && group < plan.at("gpus").integer()) text += fmt::format(", groups of {}", group);
+  return text;
+}
+
+std::string cost_text(io::Node const& job) {
+  auto const cost = job.find("cost");
+  if (!cost) return std::string{kNoValue};
+  return reports::money_text({cost->at("amount").number(), std::string{cost->at("currency").string()}});
+}
+
+/// What the whole job takes; empty cells without one.
+std::vector<std::string> job_cells(io::Node const& plan) {
+  auto const job = plan.find("job");
+  if (!job) return {};
+  auto const goodput = job->find("goodput");
+  return {reports::long_time_text(Seconds{job->at("time_s").number()}),
+          reports::count_text(job->at("gpu_hours").number()), cost_text(*job),
+          goodput ? reports::percent_text(goodput->number()) : std::string{kNoValue}};
+}
+
+reports::PageTable plans_table(std::string title, std::vector<io::Node> const& plans) {
+  auto table = reports::PageTable{.title = std::move(title),
+                                  .headers = {"cluster", "GPUs", "strategy", "micro-batch", "recompute", "offload",
+                                              "step time", "tokens/s", "MFU", "peak memory"}};
+  if (!plans.empty() && plans.front().find("job"))
+    for (auto const* const header : {"whole job", "GPU-hours", "cost", "goodput"}) table.headers.emplace_back(header);
+  for (auto const& plan : plans) {
+    auto const mfu = plan.find("mfu");
+    auto row = std::vector<std::string>{
+        text_at(plan, "cluster"),
+        fmt::format("{}", plan.at("gpus").integer()),
+        strategy_of(plan),
+        fmt::format("{} × {}", plan.at("micro_batch").integer(), plan.at("accumulation").integer()),
+        text_at(plan, "recompute"),
+        text_at(plan, "offload"),
+        reports::time_text(to_duration(Seconds{plan.at("step_time_s").number()})),
+        reports::count_text(plan.at("tokens_per_s").number()),
+        mfu ? reports::percent_text(mfu->number()) : std::string{kNoValue},
+        reports::memory_text(Bytes{plan.at("peak_memory_bytes").integer()})};
+    for (auto& cell : job_cells(plan)) row.push_back(std::move(cell));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+/// The axes of time against cost: of the whole job where there is one, in money where there is a price; of a step, in
+/// GPU-seconds, elsewhere.
+struct Trade {
+  reports::Axis time;
+  reports::Axis cost;
+  std::function<std::pair<double, double>(io::Node const&)> place;
+};
+
+Trade trade_of(io::Node const& plan) {
+  auto const job = plan.find("job");
+  if (!job)
+    return {{.name = "step time", .unit = "s"}, {.name = "a step costs", .unit = "GPU-s"}, [](io::Node const& each) {
+              auto const time = each.at("step_time_s").number();
+              return std::pair{time, time * each.at("gpus").number()};
+            }};
+  auto const days = [](io::Node const& each) { return each.at("job").at("time_s").number() / kSecondsPerDay; };
+  auto const cost = job->find("cost");
+  if (!cost)
+    return {{.name = "time", .unit = "days"}, {.name = "cost", .unit = "GPU-hours"}, [days](io::Node const& each) {
+              return std::pair{days(each), each.at("job").at("gpu_hours").number()};
+            }};
+  return {{.name = "time", .unit = "days"},
+          {.name = "cost", .unit = std::string{cost->at("currency").string()}},
+          [days](io::Node const& each) {
+            return std::pair{days(each), each.at("job").at("cost").at("amount").number()};
+          }};
+}
+
+reports::Series series_of(std::string name, reports::SeriesStyle style, std::vector<io::Node> const& plans,
+                          Trade const& trade) {
+  auto series = reports::Series{.name = std::move(name), .style = style};
+  for (auto const& plan : plans) {
+    auto const [x, y] = trade.place(plan);
+    series.points.push_back(
+        {.x = x,
+         .y = y,
+         .note = fmt::format("{} GPUs of {}, {}, micro-batch {}", plan.at("gpus").integer(), text_at(plan, "cluster"),
+                             strategy_of(plan), plan.at("micro_batch").integer())});
+  }
+  std::ranges::stable_sort(series.points, {}, &reports::ChartPoint::x);
+  return series;
+}
+
+reports::Section trade_section(std::vector<io::Node> const& plans, std::vector<io::Node> const& pareto) {
+  auto const trade = trade_of(pareto.front());
+  auto chart = reports::Chart{.id = "pareto", .title = "Time against cost"};
+  chart.text = "On the line no other plan is both faster and cheaper.";
+  chart.x = trade.time;
+  chart.y = trade.cost;
+  chart.series = {series_of("best trades", reports::SeriesStyle::kLine, pareto, trade),
+                  series_of("ranked plans", reports::SeriesStyle::kPoints, plans, trade)};
+  return {
+      .title = "Time against cost", .tables = {plans_table("The best trades", pareto)}, .charts = {std::move(chart)}};
+}
+
+std::string count_at(io::Node const& object, std::string_view key) {
+  auto const found = object.find(key);
+  return found ? fmt::format("{}", found->integer()) : std::string{kNoValue};
+}
+
+reports::PageTable minimum_table(io::Node const& document) {
+  auto table =
+      reports::PageTable{.title = "The fewest GPUs",
+                         .headers = {"cluster", "on which a plan fits", "that meet the deadline", "looked at up to"}};
+  for (auto const& minimum : document.at("minimum_gpus").elements())
+    table.rows.push_back({text_at(minimum, "cluster"), count_at(minimum, "fit"), count_at(minimum, "meet_deadline"),
+                          count_at(minimum, "searched_to")});
+  return table;
+}
+
+reports::PageTable rejected_table(io::Node const& document) {
+  auto table = reports::PageTable{.title = "Why others were left out, by what came nearest",
+                                  .headers = {"cluster", "GPUs", "strategy", "configurations", "reason"}};
+  for (auto const& rejected : document.at("rejected").elements())
+    table.rows.push_back({text_at(rejected, "cluster"), count_at(rejected, "gpus"), text_at(rejected, "strategy"),
+                          count_at(rejected, "count"), text_at(rejected, "reason")});
+  return table;
+}
+
+/// The texts of an array, a sentence each.
+std::string sentences_at(io::Node const& document, std::string_view key) {
+  auto text = std::string{};
+  for (auto const& each : document.at(key).elements())
+    text += fmt::format("{}{}", text.empty() ? "" : " ", each.string());
+  return text;
+}
+
+std::string finding(io::Node const& document, std::vector<io::Node> const& plans) {
+  auto const searched = fmt::format("{} configurations were looked at, {} of them simulated.",
+                                    document.at("configurations").integer(), document.at("simulations").integer());
+  if (plans.empty()) return "No plan fits. " + searched;
+  auto const& best = plans.front();
+  return fmt::format("The first of {} plans by {}: {} on {} GPUs of {}, {} a step. {}", plans.size(),
+                     document.at("ranked_by").string(), strategy_of(best), best.at("gpus").integer(),
+                     text_at(best, "cluster"),
+                     reports::time_text(to_duration(Seconds{best.at("step_time_s").number()})), searched);
+}
+
+}  // namespace
+
+reports::Page plan_page(io::Node const& document) {
+  auto const plans = document.at("plans").elements();
+  auto const pareto = document.at("pareto").elements();
+  auto page = reports::Page{.title = "Plans for " + text_at(document, "model"), .text = finding(document, plans)};
+  if (auto const verdict = sentences_at(document, "verdict"); !verdict.empty()) page.text = verdict + " " + page.text;
+  for (auto const& warning : document.at("warnings").elements()) page.warnings.emplace_back(warning.string());
+  page.sections.push_back(
+      {.title = "Ranked plans", .tables = {plans_table("By " + text_at(document, "ranked_by"), plans)}});
+  if (!pareto.empty()) page.sections.push_back(trade_section(plans, pareto));
+  page.sections.push_back(
+      {.title = "What does not fit", .tables = {minimum_table(document), rejected_table(document)}});
+  return page;
+}
+
+}  // namespace twinstep::app
