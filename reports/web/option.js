@@ -106,11 +106,11 @@ function styleOption(chart, series, look, colours) {
       return {type: "bar", stack, ...BAR_LAYOUT, cursor: "default",
               itemStyle: {borderColor: colours.background, borderWidth: 0.5}};
     case "steps":
-      return {type: "line", step: "end", symbol: "none", stack, lineStyle: {width: stack ? 0.5 : 2, type: look.dash},
-              areaStyle: stack ? {opacity: 0.8} : undefined};
+      return {type: "line", step: "end", symbol: "none", stack, lineStyle: {width: stack ? 0 : 2, type: look.dash},
+              areaStyle: stack ? {opacity: 0.9} : undefined};
     default:
       return {type: "line", symbol: look.symbol, symbolSize: 7, showSymbol: series.points.length <= 40, stack,
-              lineStyle: {width: 2, type: look.dash}, areaStyle: stack ? {opacity: 0.8} : undefined};
+              lineStyle: {width: stack ? 0 : 2, type: look.dash}, areaStyle: stack ? {opacity: 0.9} : undefined};
   }
 }
 
@@ -124,11 +124,11 @@ function axisLook(colours) {
   };
 }
 
-/// Names down the side are cut to a share of the width; below the plot they are broken into lines while there is room.
+/// Names are broken into lines: down the side within a share of the width, below the plot while there is room.
 function namesAxis(axis, colours, isVertical, width) {
   const look = axisLook(colours);
   const room = width / axis.categories.length - 12;
-  const label = isVertical ? {interval: 0, width: Math.min(180, width * 0.38), overflow: "truncate"}
+  const label = isVertical ? {interval: 0, width: Math.min(180, width * 0.36), overflow: "break", lineHeight: 13}
               : room > 40 ? {interval: 0, width: room, overflow: "break"} : {interval: "auto"};
   return {
     ...look, type: "category", data: axis.categories, inverse: isVertical,
