@@ -71,6 +71,7 @@ int run(int argc, char** argv) {
   add_simulate(program, exit_code);
   add_report(program, exit_code);
   add_sweep(program, exit_code);
+  add_plan(program, exit_code);
   add_compare(program, exit_code);
   add_profiles(program, exit_code);
   add_collective(program, exit_code);

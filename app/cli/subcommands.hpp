@@ -17,6 +17,7 @@ constexpr auto kOpHelp = "all_reduce (default), all_gather, reduce_scatter,\nbro
 void add_simulate(CLI::App& program, int& exit_code);
 void add_report(CLI::App& program, int& exit_code);
 void add_sweep(CLI::App& program, int& exit_code);
+void add_plan(CLI::App& program, int& exit_code);
 void add_compare(CLI::App& program, int& exit_code);
 void add_profiles(CLI::App& program, int& exit_code);
 void add_import(CLI::App& program, int& exit_code);

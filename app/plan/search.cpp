@@ -51,10 +51,10 @@ std::vector<Out> in_parallel(std::size_t count, Make const& make) {
   return values;
 }
 
-std::optional<Simulated> simulate(Question const& question, Candidate const& candidate) {
+std::optional<Simulated> simulate(Question const& question, Machines const& machines, Candidate const& candidate) {
   auto scenario = question.scenario;
   scenario.plan = candidate.plan;
-  auto outcome = run_step(scenario);
+  auto outcome = run_step(scenario, machines.of(candidate.plan.strategy), {}, Checks::kNone);
   auto* const run = std::get_if<Run>(&outcome);
   if (run == nullptr) return std::nullopt;
   return Simulated{candidate, std::move(run->summary)};
@@ -110,7 +110,7 @@ class Simulating {
 
   void run(std::vector<std::size_t> const& batch) {
     auto results = in_parallel<std::optional<Simulated>>(batch.size(), [&](std::size_t i) {
-      auto result = simulate(question_, space_.candidates[batch[i]]);
+      auto result = simulate(question_, *space_.machines, space_.candidates[batch[i]]);
       if (progress_) progress_();
       return result;
     });
@@ -129,27 +129,45 @@ class Simulating {
 
 }  // namespace
 
+Machines::Machines(Scenario scenario) {
+  auto stacks = std::vector<std::string>{};
+  for (std::size_t i = 0; i < of_strategy_.size(); ++i) {
+    scenario.plan.strategy = static_cast<strategies::StrategyName>(i);
+    auto cluster = machine_of(scenario);
+    auto const known = std::ranges::find(stacks, cluster.stack.name);
+    of_strategy_[i] = static_cast<std::size_t>(known - stacks.begin());
+    if (known != stacks.end()) continue;
+    stacks.push_back(cluster.stack.name);
+    machines_.emplace_back(std::move(cluster));
+  }
+}
+
 Space estimate_all(Question const& question) {
   auto space = Space{};
   auto const strategies = read_strategies(question, space);
   if (strategies.plans.empty()) return space;
-  auto const machine = engine::Machine{question.scenario.cluster};
+  space.machines = std::make_shared<Machines const>(question.scenario);
+  auto const& machines = *space.machines;
   auto const& model = question.scenario.model;
   auto const samples = question.scenario.plan.global_batch / question.scenario.plan.ranks;
   auto const works = work_choices(model, samples);
-  auto const strategy_part = in_parallel<StrategyTerms>(
-      strategies.plans.size(), [&](std::size_t i) { return strategy_terms(model, strategies.plans[i], machine); });
-  auto const work_part = in_parallel<WorkTerms>(works.size(), [&](std::size_t i) {
-    return work_terms(model, with_choice(strategies.plans.front(), works[i]), machine);
+  auto const strategy_part = in_parallel<StrategyTerms>(strategies.plans.size(), [&](std::size_t i) {
+    return strategy_terms(model, strategies.plans[i], machines.of(strategies.plans[i].strategy));
+  });
+  auto const work_part = in_parallel<WorkTerms>(works.size() * machines.count(), [&](std::size_t i) {
+    auto const plan = with_choice(strategies.plans.front(), works[i % works.size()]);
+    return work_terms(model, plan, machines.machine(i / works.size()));
   });
   auto const capacity = question.scenario.cluster.node.gpu.memory_capacity.value;
-  for (std::size_t s = 0; s < strategies.plans.size(); ++s)
+  for (std::size_t s = 0; s < strategies.plans.size(); ++s) {
+    auto const* const parts = &work_part[machines.index_of(strategies.plans[s].strategy) * works.size()];
     for (std::size_t w = 0; w < works.size(); ++w) {
-      auto const answer = estimate(strategy_part[s], work_part[w], samples / works[w].micro_batch);
+      auto const answer = estimate(strategy_part[s], parts[w], samples / works[w].micro_batch);
       auto const fits = capacity == Bytes{} || answer.least_memory <= capacity + capacity / 50;
       (fits ? space.candidates : space.too_large)
           .push_back({strategies.choices[s], works[w], with_choice(strategies.plans[s], works[w]), answer});
     }
+  }
   std::ranges::stable_sort(space.candidates, {}, [](Candidate const& each) { return each.estimate.step_time; });
   return space;
 }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,22 @@ struct Question {
   std::vector<std::string> names;  ///< strategies to search; all if empty
 };
 
+/// What the strategies run on: the cluster with the software of each one's framework.
+class Machines {
+ public:
+  explicit Machines(Scenario scenario);
+  [[nodiscard]] std::size_t count() const { return machines_.size(); }
+  [[nodiscard]] engine::Machine const& machine(std::size_t index) const { return machines_[index]; }
+  [[nodiscard]] std::size_t index_of(strategies::StrategyName name) const {
+    return of_strategy_[static_cast<std::size_t>(name)];
+  }
+  [[nodiscard]] engine::Machine const& of(strategies::StrategyName name) const { return machine(index_of(name)); }
+
+ private:
+  std::vector<engine::Machine> machines_;  // one for each stack
+  std::array<std::size_t, kEnumSize<strategies::StrategyName>> of_strategy_{};
+};
+
 /// One point of the space.
 struct Candidate {
   StrategyChoice strategy;
@@ -29,6 +47,7 @@ struct Candidate {
 
 /// All candidates of a question with their closed form, the fastest first; those that cannot fit apart.
 struct Space {
+  std::shared_ptr<Machines const> machines;
   std::vector<Candidate> candidates;
   std::vector<Candidate> too_large;  ///< their least memory exceeds the GPU's
   struct Refused {

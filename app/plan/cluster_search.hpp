@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/plan/read_goal.hpp"
+#include "app/plan/search.hpp"
+#include "reports/plan.hpp"
+
+namespace twinstep::app::plan {
+
+/// The search on one cluster, on whatever number of its nodes.
+class ClusterSearch {
+ public:
+  /// `cluster` in place of the scenario's, if there is one. Throws InputError.
+  ClusterSearch(PlanOptions const& options, std::optional<std::string> const& cluster,
+                std::optional<std::string> const& price, std::function<void()> progress);
+
+  [[nodiscard]] reports::Goal const& goal() const { return goal_; }
+  [[nodiscard]] std::optional<reports::Price> const& price() const { return price_; }
+  [[nodiscard]] std::int64_t batch_tokens() const;
+  [[nodiscard]] Scenario const& base() const { return base_; }
+  [[nodiscard]] std::vector<std::string> const& warnings() const { return base_.warnings; }
+  /// The numbers of GPUs that the options ask for, each of whole nodes and a divisor of the global batch. Throws
+  /// InputError where there is none, with the nearest that are.
+  [[nodiscard]] std::vector<std::int64_t> const& counts() const { return counts_; }
+
+  /// Plans that fit on `gpus`, the fastest first.
+  [[nodiscard]] std::vector<reports::PlannedStep> plans_on(std::int64_t gpus, Effort const& effort);
+  /// What was left out there.
+  [[nodiscard]] std::vector<reports::RejectedPlans> rejected_on(std::int64_t gpus);
+  [[nodiscard]] reports::MinimumGpus minimum();
+
+  [[nodiscard]] std::size_t configurations() const { return configurations_; }
+  [[nodiscard]] std::size_t simulations() const { return simulations_; }
+
+ private:
+  struct Searched {
+    Question question;
+    Space space;
+    Found found;
+  };
+
+  [[nodiscard]] std::vector<std::string> settings_for(std::int64_t nodes) const;
+  [[nodiscard]] std::vector<std::int64_t> possible_counts() const;
+  [[nodiscard]] std::vector<std::int64_t> asked_counts() const;
+  /// Estimated, and simulated no more than `effort` asks for.
+  Searched& search(std::int64_t gpus, Effort const& effort);
+  Searched& estimated(std::int64_t gpus);
+  [[nodiscard]] reports::PlannedStep planned(Question const& question, Simulated const& simulated) const;
+  [[nodiscard]] bool ends_in_time(std::int64_t gpus);
+
+  PlanOptions const& options_;
+  std::optional<std::string> cluster_;
+  std::function<void()> progress_;
+  Scenario base_;
+  reports::Goal goal_;
+  std::optional<reports::Price> price_;
+  std::vector<std::int64_t> counts_;
+  std::map<std::int64_t, Searched> searched_;  // by GPUs
+  std::size_t configurations_ = 0;
+  std::size_t simulations_ = 0;
+};
+
+}  // namespace twinstep::app::plan

@@ -1,0 +1,43 @@
+#include "reports/job.hpp"
+
+namespace twinstep::reports {
+namespace {
+
+constexpr double kSecondsPerHour = 3600;
+
+Failures failures_of(JobStep const& step, Reliability const& reliability) {
+  auto const checkpoint = reliability.checkpoint.value_or(
+      Seconds{reliability.storage ? static_cast<double>(step.states.count()) / reliability.storage->count() : 0});
+  return {.between_failures = reliability.between_failures_of_gpu * (1 / static_cast<double>(step.gpus)),
+          .checkpoint = checkpoint,
+          .restart = reliability.restart};
+}
+
+}  // namespace
+
+std::optional<Job> job_of(JobStep const& step, Goal const& goal, std::optional<Price> const& price) {
+  if (!goal.tokens) return std::nullopt;
+  auto job = Job{};
+  if (goal.reliability) {
+    job.failures = failures_of(step, *goal.reliability);
+    job.checkpoints = daly_interval(*job.failures);
+    job.goodput = goodput(*job.failures, *job.checkpoints);
+  }
+  auto const steps = *goal.tokens / static_cast<double>(step.tokens);
+  job.time = to_seconds(step.step_time) * (steps / job.goodput);
+  auto const gpus = static_cast<double>(step.gpus);
+  job.gpu_hours = gpus * job.time.count() / kSecondsPerHour;
+  if (price) job.cost = Money{price->per_gpu_hour.amount * job.gpu_hours, price->per_gpu_hour.currency};
+  if (goal.watts_per_gpu) job.energy_kwh = *goal.watts_per_gpu * goal.pue * job.gpu_hours / 1000;
+  return job;
+}
+
+bool meets_deadline(Job const& job, Goal const& goal) {
+  return !goal.deadline || job.time <= *goal.deadline;
+}
+
+bool within_budget(Job const& job, Goal const& goal) {
+  return !goal.budget || (job.cost && job.cost->amount <= goal.budget->amount);
+}
+
+}  // namespace twinstep::reports

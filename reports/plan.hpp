@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/job.hpp"
+#include "reports/summary.hpp"
+
+namespace twinstep::reports {
+
+/// A way to train that fits, after its simulation.
+struct PlannedStep {
+  std::string cluster;
+  std::int64_t nodes = 1;
+  std::int64_t gpus = 1;
+  std::string strategy;  ///< its name
+  std::string options;   ///< others than that, its groups and what else has a field: "reshard_after_forward false"
+  std::int64_t shard_group = 1;  ///< ranks that share one copy of what is sharded; 1 if nothing is
+  std::int64_t micro_batch = 1;
+  std::int64_t accumulation = 1;
+  std::string recompute;  ///< "none", "selective", "full every 2"
+  std::string offload;    ///< "none", "optimizer", "parameters + activations"
+  Seconds estimate;       ///< of the step, in closed form
+  Duration step_time;
+  TokensPerSecond token_rate;
+  std::optional<double> mfu;
+  Bytes peak;
+  Bytes capacity;
+  std::optional<Job> job;
+  std::vector<std::string> settings;  ///< "path=value": what `simulate` takes to run exactly this
+};
+
+/// Configurations that were left out for one reason.
+struct RejectedPlans {
+  std::string cluster;
+  std::int64_t gpus = 1;
+  std::string strategy;
+  std::int64_t count = 0;  ///< of configurations; 0 where the strategy was not tried
+  std::string reason;      ///< of the one that comes nearest, with its numbers
+};
+
+struct MinimumGpus {
+  std::string cluster;
+  std::optional<std::int64_t> fit;            ///< on which a plan fits
+  std::optional<std::int64_t> meet_deadline;  ///< on which one ends in time too; nothing without a deadline
+  std::int64_t most = 1;                      ///< that were looked at: the fabric's, as far as they divide the batch
+};
+
+/// What `plan` found.
+struct Plans {
+  std::string model;
+  std::int64_t batch_tokens = 0;  ///< of a global batch
+  Goal goal;
+  std::vector<Price> prices;
+  std::vector<PlannedStep> plans;   ///< ranked
+  std::string ranked_by;            ///< "step time"
+  std::vector<PlannedStep> pareto;  ///< by time; each costs less than those before it
+  std::vector<RejectedPlans> rejected;
+  std::vector<MinimumGpus> minimum;
+  std::vector<std::string> verdict;  ///< why the goal is missed, if it is, the true reason first
+  std::vector<std::string> warnings;
+  std::size_t configurations = 0;
+  std::size_t simulations = 0;
+};
+
+/// Plans of which no other is both faster and cheaper (in money where there is a price, else in GPU-hours), the fastest
+/// first.
+[[nodiscard]] std::vector<PlannedStep> pareto_front(std::vector<PlannedStep> plans);
+
+/// What a global batch beyond the critical one costs: training takes 1 + B / B_crit times the tokens that small batches
+/// take, and replicas save steps only in the measure of 1 + B_crit / B. Empty within it.
+/// Source: McCandlish et al., arXiv 1812.06162, equations 2.11 and 5.1 to 5.3, (S/S_min - 1) (E/E_min - 1) = 1.
+[[nodiscard]] std::string critical_batch_warning(double batch_tokens, double critical_tokens);
+
+/// "12.4 days", "3.1 hours".
+[[nodiscard]] std::string long_time_text(Seconds time);
+/// "1.93 M USD".
+[[nodiscard]] std::string money_text(Money const& money);
+
+}  // namespace twinstep::reports

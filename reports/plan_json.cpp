@@ -1,0 +1,133 @@
+#include "reports/plan_json.hpp"
+
+#include "reports/json_writer.hpp"
+
+namespace twinstep::reports {
+namespace {
+
+std::optional<double> seconds(std::optional<Seconds> const& time) {
+  return time ? std::optional{time->count()} : std::nullopt;
+}
+
+template <class T, class Write>
+void list(JsonWriter& json, std::string_view key, std::vector<T> const& values, Write const& write) {
+  json.key(key);
+  json.begin_array();
+  for (auto const& value : values) write(json, value);
+  json.end_array();
+}
+
+void texts(JsonWriter& json, std::string_view key, std::vector<std::string> const& values) {
+  list(json, key, values, [](JsonWriter& out, std::string const& text) { out.value(text); });
+}
+
+void write_money(JsonWriter& json, std::string_view key, std::optional<Money> const& money) {
+  json.key(key);
+  if (!money) return json.value(nullptr);
+  json.begin_object();
+  json.member("amount", money->amount);
+  json.member("currency", money->currency);
+  json.end_object();
+}
+
+void write_goal(JsonWriter& json, Plans const& plans) {
+  auto const& goal = plans.goal;
+  json.key("goal");
+  json.begin_object();
+  json.member("tokens", goal.tokens);
+  json.member("deadline_s", seconds(goal.deadline));
+  write_money(json, "budget", goal.budget);
+  list(json, "prices", plans.prices, [](JsonWriter& out, Price const& price) {
+    out.begin_object();
+    out.member("per_gpu_hour", price.per_gpu_hour.amount);
+    out.member("currency", price.per_gpu_hour.currency);
+    out.member("date", price.date);
+    out.end_object();
+  });
+  json.member("watts_per_gpu", goal.watts_per_gpu);
+  json.member("pue", goal.pue);
+  json.member("critical_batch_tokens", goal.critical_batch);
+  json.member("batch_tokens", plans.batch_tokens);
+  json.end_object();
+}
+
+void write_job(JsonWriter& json, std::optional<Job> const& job) {
+  json.key("job");
+  if (!job) return json.value(nullptr);
+  json.begin_object();
+  json.member("time_s", job->time.count());
+  json.member("gpu_hours", job->gpu_hours);
+  write_money(json, "cost", job->cost);
+  json.member("energy_kwh", job->energy_kwh);
+  json.member("goodput", job->goodput);
+  json.member("between_failures_s",
+              job->failures ? std::optional{job->failures->between_failures.count()} : std::nullopt);
+  json.member("checkpoint_s", job->failures ? std::optional{job->failures->checkpoint.count()} : std::nullopt);
+  json.member("checkpoint_interval_s", seconds(job->checkpoints));
+  json.end_object();
+}
+
+void write_plan(JsonWriter& json, PlannedStep const& plan) {
+  json.begin_object();
+  json.member("cluster", plan.cluster);
+  json.member("nodes", plan.nodes);
+  json.member("gpus", plan.gpus);
+  json.member("strategy", plan.strategy);
+  json.member("options", plan.options);
+  json.member("shard_group", plan.shard_group);
+  json.member("micro_batch", plan.micro_batch);
+  json.member("accumulation", plan.accumulation);
+  json.member("recompute", plan.recompute);
+  json.member("offload", plan.offload);
+  json.member("step_time_s", plan.step_time);
+  json.member("closed_form_s", plan.estimate.count());
+  json.member("tokens_per_s", plan.token_rate.count());
+  json.member("mfu", plan.mfu);
+  json.member("peak_memory_bytes", plan.peak);
+  json.member("capacity_bytes", plan.capacity);
+  write_job(json, plan.job);
+  texts(json, "set", plan.settings);
+  json.end_object();
+}
+
+void write_rejected(JsonWriter& json, RejectedPlans const& rejected) {
+  json.begin_object();
+  json.member("cluster", rejected.cluster);
+  json.member("gpus", rejected.gpus);
+  json.member("strategy", rejected.strategy);
+  json.member("count", rejected.count);
+  json.member("reason", rejected.reason);
+  json.end_object();
+}
+
+void write_minimum(JsonWriter& json, MinimumGpus const& minimum) {
+  json.begin_object();
+  json.member("cluster", minimum.cluster);
+  json.member("fit", minimum.fit);
+  json.member("meet_deadline", minimum.meet_deadline);
+  json.member("searched_to", minimum.most);
+  json.end_object();
+}
+
+}  // namespace
+
+std::string plans_json(Plans const& plans, Seconds wall) {
+  auto json = JsonWriter{};
+  json.begin_object();
+  json.member("model", plans.model);
+  write_goal(json, plans);
+  json.member("ranked_by", plans.ranked_by);
+  list(json, "plans", plans.plans, write_plan);
+  list(json, "pareto", plans.pareto, write_plan);
+  list(json, "rejected", plans.rejected, write_rejected);
+  list(json, "minimum_gpus", plans.minimum, write_minimum);
+  texts(json, "verdict", plans.verdict);
+  texts(json, "warnings", plans.warnings);
+  json.member("configurations", plans.configurations);
+  json.member("simulations", plans.simulations);
+  json.member("wall_s", wall.count());
+  json.end_object();
+  return std::move(json).finish();
+}
+
+}  // namespace twinstep::reports

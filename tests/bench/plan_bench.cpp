@@ -1,0 +1,53 @@
+#include <algorithm>
+#include <malloc.h>
+#include <oneapi/tbb/global_control.h>
+
+#include <benchmark/benchmark.h>
+
+#include "app/ask.hpp"
+#include "app/plan/search.hpp"
+
+/// What a plan costs us for LLaMA-3.1-70B on 64 DGX H100. Goals: 20,000 configurations a second and core in closed
+/// form, 500 folded simulations a second and core of a 32-layer model.
+namespace {
+
+using namespace twinstep;
+using namespace twinstep::app;
+
+plan::Question question_of(std::string const& scenario, std::vector<std::string> const& settings) {
+  auto const path = std::string{TWINSTEP_SOURCE_FOLDER} + "/examples/" + scenario;
+  auto document = io::with_setting(io::parse_file(path), "training.micro_batch=1");
+  return {read_scenarios(path, settings).front(), document.at("training"), {}};
+}
+
+void closed_form(benchmark::State& state) {
+  auto const one_core = oneapi::tbb::global_control{oneapi::tbb::global_control::max_allowed_parallelism, 1};
+  auto const question = question_of("llama-3.1-70b-64xh100.json", {});
+  auto configurations = std::size_t{0};
+  for (auto _ : state) {
+    auto const space = plan::estimate_all(question);
+    configurations = space.candidates.size() + space.too_large.size();
+    benchmark::DoNotOptimize(space);
+  }
+  state.counters["configurations"] = static_cast<double>(configurations);
+  state.counters["configurations_per_s"] =
+      benchmark::Counter(static_cast<double>(configurations), benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void folded(benchmark::State& state) {
+  auto const question = question_of("llama-2-7b-4xh100.json", {"strategy={\"name\": \"zero-2\"}"});
+  for (auto _ : state) benchmark::DoNotOptimize(run_step(question.scenario));
+  state.counters["simulations_per_s"] = benchmark::Counter(1, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+}  // namespace
+
+BENCHMARK(closed_form)->Unit(benchmark::kMillisecond);
+BENCHMARK(folded)->Unit(benchmark::kMillisecond);
+
+int main(int argc, char** argv) {
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}

@@ -1,0 +1,105 @@
+#include "app/plan/read_goal.hpp"
+#include "reports/plan.hpp"
+#include "sim/base/input_error.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace twinstep;
+using namespace twinstep::app;
+
+TEST_CASE("amounts, times, money and power are read with their units", "[plan][goal]") {
+  CHECK(plan::read_amount("--tokens", "15T") == 15e12);
+  CHECK(plan::read_amount("--tokens", "300 B tokens") == 300e9);
+  CHECK(plan::read_amount("--tokens", "2e12") == 2e12);
+  CHECK(plan::read_long_time("--deadline", "30d") == Seconds{30 * 86400.0});
+  CHECK(plan::read_long_time("--deadline", "720 h") == Seconds{30 * 86400.0});
+  auto const money = plan::read_money("--budget", "2 M USD");
+  CHECK(money.amount == 2e6);
+  CHECK(money.currency == "USD");
+  // 10.2 kW for a node of 8: 1275 W each.
+  CHECK(plan::read_watts_per_gpu("10.2 kW/node", 8) == Approx(1275));
+  CHECK(plan::read_watts_per_gpu("1275 W/GPU", 8) == Approx(1275));
+  // One of 8 GPUs of a node fails an eighth as often as the node.
+  CHECK(plan::read_between_failures("100 h/node", 8) == Seconds{800 * 3600.0});
+  CHECK(plan::read_between_failures("800 h/GPU", 8) == Seconds{800 * 3600.0});
+}
+
+TEST_CASE("a price has a date", "[plan][goal]") {
+  auto const price = plan::read_price("20 USD/node-hour@2026-11", 8);
+  CHECK(price.per_gpu_hour.amount == Approx(2.5));
+  CHECK(price.date == "2026-11");
+  CHECK_THROWS_WITH(plan::read_price("2.5 USD/GPU-hour", 8), Catch::Contains("with its date"));
+  CHECK_THROWS_WITH(plan::read_price("2.5 USD/GPU-hour@soon", 8), Catch::Contains("with its date"));
+  CHECK_THROWS_WITH(plan::read_price("2.5 USD@2026-11", 8), Catch::Contains("GPU-hour"));
+}
+
+TEST_CASE("what cannot be is refused with what can", "[plan][goal]") {
+  CHECK_THROWS_WITH(plan::read_long_time("--deadline", "0d"), Catch::Contains("above zero"));
+  CHECK_THROWS_WITH(plan::read_long_time("--deadline", "-3d"), Catch::Contains("above zero"));
+  CHECK_THROWS_WITH(plan::read_long_time("--deadline", "30"), Catch::Contains("\"30d\""));
+  CHECK_THROWS_WITH(plan::read_amount("--tokens", "15X"), Catch::Contains("15T"));
+  CHECK_THROWS_WITH(plan::read_gpus("512..64"), Catch::Contains("smaller number first"));
+  CHECK_THROWS_WITH(plan::read_gpus("many"), Catch::Contains("64..4096"));
+}
+
+TEST_CASE("a goal names what it lacks", "[plan][goal]") {
+  auto const complaint = [](auto&& change) {
+    auto options = PlanOptions{};
+    options.tokens = "1T";
+    change(options);
+    try {
+      (void)plan::read_goal(options, 8);
+    } catch (InputError const& error) {
+      return std::string{error.what()};
+    }
+    return std::string{};
+  };
+  CHECK_THAT(complaint([](PlanOptions& o) { o.budget = "2 M USD"; }), Catch::Contains("--price"));
+  CHECK_THAT(complaint([](PlanOptions& o) { o.tokens.reset(), o.deadline = "30d"; }), Catch::Contains("--tokens"));
+  CHECK_THAT(complaint([](PlanOptions& o) { o.pue = 1.2; }), Catch::Contains("--power"));
+  CHECK_THAT(complaint([](PlanOptions& o) { o.mtbf = "50000 h/GPU"; }), Catch::Contains("--checkpoint"));
+  CHECK_THAT(complaint([](PlanOptions& o) { o.mtbf = "50000 h/GPU", o.checkpoint = "60 s"; }),
+             Catch::Contains("--restart"));
+  CHECK_THAT(complaint([](PlanOptions& o) { o.power = "10 kW/node", o.pue = 0.5; }), Catch::Contains("from 1"));
+}
+
+TEST_CASE("a job takes its steps over its goodput, and costs and burns by the hour", "[plan][goal]") {
+  // 1e9 tokens in steps of 1e6 are 1,000 steps of 3.6 s: one hour on 16 GPUs, 16 GPU-hours, 40 USD at 2.5, and at 1 kW
+  // a GPU with a PUE of 1.25, 20 kWh.
+  auto goal = reports::Goal{.tokens = 1e9, .watts_per_gpu = 1000, .pue = 1.25};
+  auto const step = reports::JobStep{.step_time = to_duration(Seconds{3.6}), .tokens = 1'000'000, .gpus = 16};
+  auto const price = reports::Price{{2.5, "USD"}, "2026-11"};
+  auto const job = *reports::job_of(step, goal, price);
+  CHECK(job.time.count() == Approx(3600));
+  CHECK(job.gpu_hours == Approx(16));
+  CHECK(job.cost->amount == Approx(40));
+  CHECK(*job.energy_kwh == Approx(20));
+  CHECK(job.goodput == 1);
+  // 160,000 s between a GPU's failures are 10,000 s between the job's. 100 GB at 2 GB/s: 50 s for a checkpoint.
+  goal.reliability = reports::Reliability{
+      .between_failures_of_gpu = Seconds{160'000}, .restart = Seconds{600}, .storage = BytesPerSecond{2e9}};
+  auto stored = step;
+  stored.states = Bytes{100'000'000'000};
+  auto const failing = *reports::job_of(stored, goal, price);
+  CHECK(failing.failures->between_failures.count() == Approx(10'000));
+  CHECK(failing.failures->checkpoint.count() == Approx(50));
+  CHECK(failing.time.count() == Approx(3600 / failing.goodput));
+  CHECK(failing.goodput < 0.9);
+}
+
+TEST_CASE("on the front no plan is both slower and dearer than another", "[plan]") {
+  auto const plan = [](double days, double hours) {
+    return reports::PlannedStep{.job = reports::Job{.time = Seconds{days * 86400}, .gpu_hours = hours}};
+  };
+  // 3 days for 100 is slower and dearer than 2 days for 90; 4 days for 80 is the cheapest, 1 day for 200 the fastest.
+  auto const front = reports::pareto_front({plan(3, 100), plan(4, 80), plan(1, 200), plan(2, 90), plan(5, 80)});
+  REQUIRE(front.size() == 3);
+  CHECK(front[0].job->gpu_hours == 200);
+  CHECK(front[1].job->gpu_hours == 90);
+  CHECK(front[2].job->gpu_hours == 80);
+}
+
+TEST_CASE("a batch of three critical ones needs four times the tokens", "[plan]") {
+  // E / E_min = 1 + B / B_crit = 1 + 12 / 4.
+  CHECK_THAT(reports::critical_batch_warning(12e6, 4e6), Catch::Contains("about 4 times"));
+  CHECK(reports::critical_batch_warning(4e6, 4e6).empty());
+}
