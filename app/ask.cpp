@@ -12,19 +12,35 @@ hardware::Cluster machine_of(Scenario const& scenario) {
   return with_software(scenario.cluster, scenario.plan.strategy);
 }
 
+namespace {
+
+/// The ranks of a host share its memory and drives evenly.
+void hold_against_host(reports::Summary& summary, hardware::Node const& node) {
+  auto const ranks = node.gpus_per_host > 0 ? node.gpus_per_host : node.gpus;
+  reports::hold_against_host(summary, node.host.memory_capacity.value / ranks,
+                             node.drives ? node.drives->capacity.value / ranks : Bytes{});
+}
+
+}  // namespace
+
 Outcome run_step(Scenario const& scenario, engine::RunOptions options) {
+  return run_step(scenario, engine::Machine{machine_of(scenario)}, options);
+}
+
+Outcome run_step(Scenario const& scenario, engine::Machine const& machine, engine::RunOptions options, Checks checks) {
   auto compiled = strategies::compile(scenario.model, scenario.plan);
   if (auto const* obstacle = std::get_if<strategies::Infeasible>(&compiled))
     return reports::Infeasible{scenario.title(), obstacle->reason, obstacle->way_out};
   auto run = Run{.step = std::move(std::get<program::StepProgram>(compiled)), .timeline = {}, .summary = {}};
-  program::check(run.step);
+  if (checks == Checks::kAll) program::check(run.step);
   options.communication_is_free = scenario.network_is_free;
-  run.timeline = engine::run(run.step, engine::Machine{machine_of(scenario)}, options);
+  run.timeline = engine::run(run.step, machine, options);
   run.timeline.manifest.version = kVersion;
   run.timeline.manifest.scenario = scenario.title();
   run.summary = reports::summarize(run.timeline);
   if (!std::holds_alternative<strategies::Transformer>(scenario.model)) run.summary.counted = "samples";
   run.summary.network_is_free = scenario.network_is_free;
+  hold_against_host(run.summary, scenario.cluster.node);
   if (auto const& error = scenario.cluster.step_error)
     run.summary.interval = {to_duration(to_seconds(run.summary.step_time) * error->low.value),
                             to_duration(to_seconds(run.summary.step_time) * error->high.value)};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <variant>
 
 #include "app/scenario.hpp"
@@ -28,6 +29,14 @@ using Outcome = std::variant<Run, reports::Infeasible>;
 /// `network_is_free` is obeyed, whatever `options` say. Throws BeyondRange for what no clock can count. Cost: about a
 /// microsecond an operation.
 [[nodiscard]] Outcome run_step(Scenario const& scenario, engine::RunOptions options = {});
+
+/// Whether a step's program is searched for defects, races and mismatches, which would be bugs of its strategy. That
+/// takes longer than the simulation.
+enum class Checks : std::uint8_t { kAll, kNone };
+
+/// The same on a machine that was made of `machine_of(scenario)` before: for who asks many questions.
+[[nodiscard]] Outcome run_step(Scenario const& scenario, engine::Machine const& machine, engine::RunOptions options,
+                               Checks checks = Checks::kAll);
 
 /// Says in the summary of a run that does not fit what would. Cost: that of `find_way_out`.
 void add_way_out(Run& run, Scenario const& scenario);

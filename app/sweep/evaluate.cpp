@@ -1,5 +1,7 @@
 #include "app/sweep/evaluate.hpp"
 
+#include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -18,7 +20,7 @@
 
 namespace twinstep::app::sweep {
 
-/// What points have in common, read once.
+/// What points have in common, made once.
 class Evaluator::Memory {
  public:
   explicit Memory(Sweep const& sweep) : sweep_{&sweep} {}
@@ -37,10 +39,27 @@ class Evaluator::Memory {
     return std::move(scenarios.front());
   }
 
+  /// The machine of a point's scenario: the cluster with the software of the strategy.
+  std::shared_ptr<engine::Machine const> machine(std::int64_t point, Scenario const& scenario) {
+    constexpr auto kStrategies = static_cast<std::int64_t>(kEnumSize<strategies::StrategyName>);
+    auto const key =
+        sweep_->part_key("cluster", point) * kStrategies + static_cast<std::int64_t>(scenario.plan.strategy);
+    return machines_.get(key, [&scenario] { return engine::Machine{machine_of(scenario)}; });
+  }
+
+  /// The programs of a strategy are checked at the first of its points: at all of them it would be most of the work.
+  Checks checks(std::int64_t point) {
+    auto const lock = std::lock_guard{mutex_};
+    return checked_.insert(sweep_->part_key("strategy", point)).second ? Checks::kAll : Checks::kNone;
+  }
+
  private:
   Sweep const* sweep_;
   Memoised<hardware::Cluster> clusters_;
   Memoised<strategies::ModelSpec> models_;
+  Memoised<engine::Machine> machines_;
+  std::mutex mutex_;
+  std::set<std::int64_t> checked_;
 };
 
 namespace {
@@ -53,10 +72,7 @@ Cell cell_of(io::Node const& value) {
     case io::Node::Type::kNumber:
       return std::get<io::Node::Value::Number>(value.value().content).is_integer ? Cell{value.integer()}
                                                                                  : Cell{value.number()};
-    default: {
-      auto text = io::document_line(value);
-      return text;
-    }
+    default: return io::document_line(value);
   }
 }
 
@@ -86,7 +102,8 @@ std::optional<Row> Evaluator::operator()(std::int64_t point) const {
   try {
     auto const document = sweep_->scenario(settings);
     if (!sweep_->is_asked(document)) return std::nullopt;
-    answer(run_step(memory_->scenario(point, document), options_), row);
+    auto const scenario = memory_->scenario(point, document);
+    answer(run_step(scenario, *memory_->machine(point, scenario), options_, memory_->checks(point)), row);
   } catch (InputError const& error) {
     row.status = Status::kWrongInput;
     row.reason = error.what();

@@ -14,7 +14,7 @@ namespace twinstep::app::sweep {
 
 /// Answers points of a sweep. Threads share it; a point's row depends on nothing but the sweep and the options.
 ///
-/// A cluster and a model are read once for all points that agree on them.
+/// A cluster, its machine and a model are made once for all points that agree on them.
 class Evaluator {
  public:
   Evaluator(Sweep const& sweep, engine::RunOptions options);

@@ -193,7 +193,7 @@ ResultsWriter::ResultsWriter(ResultsWriter&&) noexcept = default;
 ResultsWriter::~ResultsWriter() = default;
 
 ResultsWriter ResultsWriter::create(std::string const& path, Manifest const& manifest) {
-  if (auto error = std::error_code{}; std::filesystem::exists(path, error))
+  if (auto error = std::error_code{}; std::filesystem::is_regular_file(path, error))
     throw InputError{
         fmt::format("{}: is there already; go on with it by --resume, or name another file for --out", one_line(path))};
   return resume(path, manifest);

@@ -96,6 +96,9 @@ bool is_within(std::string_view path, std::string_view outer) {
 /// Throws InputError for a path that no scenario has.
 void check_path(std::string_view path, io::Node const& place) {
   constexpr auto kParts = std::to_array<std::string_view>({"cluster", "model", "training", "strategy", "network"});
+  if (path.starts_with('.') || path.ends_with('.') || path.find("..") != std::string_view::npos)
+    place.fail(fmt::format("found an empty name in the path {}", twinstep::quoted(path)),
+               "write it like cluster.nodes");
   auto const part = path.substr(0, path.find('.'));
   if (std::ranges::find(kParts, part) == kParts.end())
     place.fail(fmt::format("found the path {}, which no scenario has", twinstep::quoted(path)),

@@ -9,10 +9,13 @@ using namespace twinstep::tests;
 
 namespace {
 
+/// The scenarios among the examples.
 std::vector<std::string> example_files() {
   auto files = std::vector<std::string>{};
-  for (auto const& entry : std::filesystem::directory_iterator{in_repository("examples")})
-    if (entry.path().extension() == ".json") files.push_back("examples/" + entry.path().filename().string());
+  for (auto const& entry : std::filesystem::directory_iterator{in_repository("examples")}) {
+    auto const name = entry.path().filename().string();
+    if (name.ends_with(".json") && !name.starts_with("sweep-")) files.push_back("examples/" + name);
+  }
   return files;
 }
 

@@ -1,2 +1,23 @@
-# Sweeps: what a file of axes means, the rows that it comes to, and the results file.
-twinstep_test(unit_sweep SOURCES unit/sweep_results_test.cpp DEPENDS app_results)
+# Sweeps: what a file of axes means, the rows that it comes to, the results file, and the real program.
+twinstep_test(unit_sweep SOURCES unit/sweep_constraint_test.cpp unit/sweep_parts_test.cpp unit/sweep_results_test.cpp
+                         DEPENDS app_results app_sweep)
+
+# twinstep_sweep_test(NAME SOURCES …): runs the program.
+function(twinstep_sweep_test name)
+  twinstep_test(${name} SOURCES cli/run_twinstep.cpp cli/sweep_support.cpp ${ARGN} DEPENDS app_results sim_schema)
+  target_compile_definitions(${name} PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>"
+                                             TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}"
+                                             TWINSTEP_MPIRUN="${MPIEXEC_EXECUTABLE}")
+  add_dependencies(${name} twinstep)
+endfunction()
+
+twinstep_sweep_test(cli_sweep cli/sweep_test.cpp)
+find_package(MPI QUIET COMPONENTS CXX)
+if(MPI_CXX_FOUND)
+  twinstep_sweep_test(cli_sweep_mpi cli/sweep_mpi_test.cpp)
+  set_tests_properties(cli_sweep_mpi PROPERTIES LABELS mpi)
+else()
+  add_test(NAME cli_sweep_mpi COMMAND ${CMAKE_COMMAND} -E echo
+           "SKIPPED: built without MPI; scripts/install_dependencies.sh installs it")
+  set_tests_properties(cli_sweep_mpi PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED:")
+endif()

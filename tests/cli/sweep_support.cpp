@@ -1,0 +1,63 @@
+#include "tests/cli/sweep_support.hpp"
+
+#include <cstdlib>
+#include <fcntl.h>
+#include <stdexcept>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace twinstep::tests {
+
+std::string small_sweep(std::string const& parts) {
+  return fmt::format("{{\"base\": {}, {}}}", small_scenario(), parts);
+}
+
+std::string long_sweep() {
+  // 5 numbers of nodes × 10 batches × 6 strategies. A batch of 8 over 16 ranks and more is infeasible.
+  return small_sweep(R"("axes": {
+    "cluster.nodes": [1, 2, 3, 4, "five"],
+    "training.global_batch": {"from": 8, "to": 80, "step": 8},
+    "strategy.name": ["ddp", "zero-1", "zero-2", "zero-3", "fsdp1", "fsdp2"]})");
+}
+
+namespace {
+
+int exit_code_of(int status) {
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+Outcome run_shell(std::string const& command) {
+  auto const streams = Scratch{};
+  auto const line = fmt::format("cd '{}' && {{ {}; }} </dev/null >'{}' 2>'{}'", TWINSTEP_SOURCE_FOLDER,
+                                with(command, "TWINSTEP", TWINSTEP_BINARY), streams.path("out"), streams.path("err"));
+  auto const status = std::system(line.c_str());
+  return {exit_code_of(status), read_file(streams.path("out")), read_file(streams.path("err"))};
+}
+
+pid_t start_twinstep(std::vector<std::string> const& arguments, std::string const& err) {
+  auto words = arguments;
+  words.insert(words.begin(), "twinstep");
+  auto pointers = std::vector<char*>{};
+  for (auto& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  auto const child = fork();
+  if (child < 0) throw std::runtime_error{"no process can be made"};
+  if (child > 0) return child;
+  auto const file = open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  dup2(file, STDERR_FILENO);
+  dup2(file, STDOUT_FILENO);
+  execv(TWINSTEP_BINARY, pointers.data());
+  _exit(127);
+}
+
+int wait_for(pid_t process) {
+  auto status = 0;
+  waitpid(process, &status, 0);
+  return exit_code_of(status);
+}
+
+}  // namespace twinstep::tests

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+#include "tests/cli/run_twinstep.hpp"
+
+/// Sweeps for tests, and ways to run them that a person has beside the plain one.
+namespace twinstep::tests {
+
+/// A sweep over the small scenario; `parts` are its members beside "base".
+[[nodiscard]] std::string small_sweep(std::string const& parts);
+
+/// 300 points, some of them infeasible, one of them wrong.
+[[nodiscard]] std::string long_sweep();
+
+/// Runs a shell's command with TWINSTEP in place of the program's path, in the repository's root.
+[[nodiscard]] Outcome run_shell(std::string const& command);
+
+/// Starts twinstep and returns at once.
+[[nodiscard]] pid_t start_twinstep(std::vector<std::string> const& arguments, std::string const& err);
+/// Waits for its end; the exit code as `Outcome` has it.
+int wait_for(pid_t process);
+
+}  // namespace twinstep::tests
