@@ -19,9 +19,9 @@ constexpr auto kSweep = R"(A sweep:
     },
     "constraints": ["training.micro_batch * cluster.nodes * 8 <= 256"]
   }
-"base" is a scenario or its file, seen from the sweep's. Every combination of the
-axes is a point. Settings that go together are "points": [{PATH: VALUE, …}, …].
-A point that is wrong or does not fit is a row with its reason.
+"base" is a scenario or its file, seen from the sweep's. Every combination of
+the axes is a point. Settings that go together are "points", a list of objects
+of paths. A point that is wrong or does not fit is a row with its reason.
 
   twinstep sweep examples/sweep-nodes.json --out nodes.sqlite --csv nodes.csv
   twinstep sweep examples/sweep-nodes.json --out nodes.sqlite --resume

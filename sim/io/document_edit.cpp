@@ -119,7 +119,8 @@ ValuePtr replaced(ValuePtr const& base, std::span<std::string_view const> keys, 
   auto const key = keys.front();
   auto const rest = keys.subspan(1);
   if (base == nullptr || std::holds_alternative<std::monostate>(base->content))
-    return remake(*setting.value, Value::Object{{std::string{key}, 0, replaced(nullptr, rest, setting)}});
+    return remake(*setting.value,
+                  Value::Object{{std::string{key}, setting.value->offset, replaced(nullptr, rest, setting)}});
   if (auto const* array = std::get_if<Value::Array>(&base->content)) {
     auto const index = read_index(key);
     if (!index || *index >= array->size())
@@ -139,7 +140,7 @@ ValuePtr replaced(ValuePtr const& base, std::span<std::string_view const> keys, 
            "shorten the path");
   }
   auto const* member = find_member(object, key);
-  set_member(object, key, replaced(member == nullptr ? nullptr : member->value, rest, setting), 0);
+  set_member(object, key, replaced(member == nullptr ? nullptr : member->value, rest, setting), setting.value->offset);
   return remake(*base, std::move(object));
 }
 

@@ -18,6 +18,7 @@ std::ptrdiff_t width(std::string const& line) {
 TEST_CASE("the help of every subcommand fits into 80 columns", "[cli][help]") {
   auto const commands = std::vector<std::vector<std::string>>{{},
                                                               {"simulate"},
+                                                              {"sweep"},
                                                               {"collective"},
                                                               {"measure"},
                                                               {"measure", "collective"},
