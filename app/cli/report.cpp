@@ -25,7 +25,7 @@ void add_report(CLI::App& program, int& exit_code) {
   auto* const command = program.add_subcommand("report", "Make a page of results: charts, tables, reasons");
   auto const options = std::make_shared<ReportOptions>();
   command->add_option("RESULT", options->results, "Scenarios, or files that other subcommands wrote")->required();
-  command->add_option("--set", options->settings, "Replace a value of a scenario, e.g. cluster.nodes=16")
+  command->add_option("--set", options->settings, "Replace a value of scenarios: cluster.nodes=16")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
   command->add_option("--out", options->html, "Write one HTML file that works offline")->type_name("FILE");

@@ -59,14 +59,14 @@ std::string finding(Question const& question, Bent const& bent) {
 reports::PageTable bends_table(Question const& question, std::vector<Bent> const& bents) {
   auto table =
       reports::PageTable{.title = fmt::format("Where {} scaling bends, and why", word_of(bents.front().curve.growth)),
-                         .headers = {"strategy", "bends at", "efficiency", "what a token costs more there",
+                         .headers = {"strategy", "bends at", "efficiency", "what a token costs more",
                                      "what raises it, a tenth better each", "busiest link"}};
   for (auto const& bent : bents) {
     if (!bent.bend) continue;
     auto const& loss = bent.bend->loss;
     table.rows.push_back({question.scenarios[bent.curve.place].strategy_title,
                           fmt::format("{} GPUs{}", bent.point().gpus, bent.bend->is_knee ? " (the knee)" : ""),
-                          percent(bent.point().efficiency), fmt::format("{} of it {}", percent(loss.share), loss.cause),
+                          percent(bent.point().efficiency), fmt::format("{}, {}", loss.cause, percent(loss.share)),
                           levers_text(loss), busiest_link(bent.point().summary)});
   }
   return table;

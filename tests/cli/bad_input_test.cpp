@@ -342,7 +342,7 @@ TEST_CASE("a command line that cannot be understood is answered with the nearest
   auto const each = GENERATE(values<Case>({
       {{}, {"A subcommand is required", "see twinstep --help"}},
       {{"simulat", "x.json"}, {"found no subcommand called \"simulat\"", "did you mean \"simulate\"?"}},
-      {{"frobnicate"}, {"found no subcommand called \"frobnicate\"", "known: simulate, compare, profiles"}},
+      {{"frobnicate"}, {"found no subcommand called \"frobnicate\"", "known: simulate, report"}},
       {{"profiles", "lst"}, {"found no subcommand called \"lst\"", "did you mean \"list\"?"}},
       {{"profiles", "show"}, {"PROFILE is required"}},
       {{"simulate"}, {"SCENARIO is required"}},
