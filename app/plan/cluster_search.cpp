@@ -15,7 +15,6 @@ namespace {
 constexpr auto kAnyStrategy = R"(strategy={"name": "fsdp2"})";
 constexpr auto kOneSequence = "training.micro_batch=1";
 constexpr auto kAnyAccumulation = "training.gradient_accumulation=null";
-constexpr auto kEnoughToFit = Effort{.plans = 1, .most_simulations = 0};
 constexpr auto kEnoughForTime = Effort{.plans = 1, .most_simulations = 32};
 
 /// Bytes of a checkpoint: parameters as they are held, masters and moments, once.
@@ -57,8 +56,13 @@ std::string offload_text(strategies::OffloadOptions const& offload) {
   return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, " + "));
 }
 
-void check_batch(std::string const& path) {
-  auto const training = io::parse_file(path).at("training");
+io::Node document_of(std::string const& path, std::vector<std::string> const& settings) {
+  auto document = io::parse_file(path);
+  for (auto const& setting : settings) document = io::with_setting(document, setting);
+  return document;
+}
+
+void check_batch(io::Node const& training) {
   if (!training.find("global_batch"))
     training.fail("found no \"global_batch\", which a plan divides among GPUs", "add it, in sequences");
 }
@@ -73,7 +77,7 @@ std::string too_large(Bytes least, Bytes capacity) {
 ClusterSearch::ClusterSearch(PlanOptions const& options, std::optional<std::string> const& cluster,
                              std::optional<std::string> const& price, std::function<void()> progress)
     : options_{options}, cluster_{cluster}, progress_{std::move(progress)} {
-  check_batch(options.scenario);
+  check_batch(document_of(options.scenario, options.settings).at("training"));
   base_ = read_scenarios(options.scenario, settings_for(0)).front();
   auto const gpus_per_node = base_.cluster.node.gpus;
   goal_ = read_goal(options, gpus_per_node);
@@ -128,10 +132,8 @@ std::vector<std::int64_t> ClusterSearch::asked_counts() const {
 ClusterSearch::Searched& ClusterSearch::estimated(std::int64_t gpus) {
   if (auto const known = searched_.find(gpus); known != searched_.end()) return known->second;
   auto const settings = settings_for(gpus / base_.cluster.node.gpus);
-  auto document = io::parse_file(options_.scenario);
-  for (auto const& setting : settings) document = io::with_setting(document, setting);
-  auto question =
-      Question{read_scenarios(options_.scenario, settings).front(), document.at("training"), options_.strategies};
+  auto question = Question{read_scenarios(options_.scenario, settings).front(),
+                           document_of(options_.scenario, settings).at("training"), options_.strategies};
   auto space = estimate_all(question);
   configurations_ += space.candidates.size() + space.too_large.size();
   return searched_.emplace(gpus, Searched{std::move(question), std::move(space), {}}).first->second;
@@ -175,7 +177,7 @@ reports::PlannedStep ClusterSearch::planned(Question const& question, Simulated 
   if (cluster_) out.settings.push_back(fmt::format("cluster={}", *cluster_));
   out.settings.push_back(fmt::format("cluster.nodes={}", out.nodes));
   out.settings.push_back(fmt::format("training.micro_batch={}", out.micro_batch));
-  if (io::parse_file(options_.scenario).at("training").has("gradient_accumulation"))
+  if (document_of(options_.scenario, options_.settings).at("training").has("gradient_accumulation"))
     out.settings.emplace_back(kAnyAccumulation);
   out.settings.push_back(fmt::format("strategy={}", strategy_json(candidate.strategy, candidate.work)));
   return out;
@@ -221,7 +223,10 @@ bool ClusterSearch::ends_in_time(std::int64_t gpus) {
   if (space.candidates.empty()) return false;
   auto const tokens = batch_tokens();
   auto const hoped = Seconds{space.candidates.front().estimate.step_time.count() / kEstimateMargin};
-  auto const could = reports::job_of({.step_time = to_duration(hoped), .tokens = tokens, .gpus = gpus}, goal_, price_);
+  auto without_failures = goal_;
+  without_failures.reliability.reset();
+  auto const could =
+      reports::job_of({.step_time = to_duration(hoped), .tokens = tokens, .gpus = gpus}, without_failures, price_);
   if (!could || !reports::meets_deadline(*could, goal_)) return false;
   auto const plans = plans_on(gpus, kEnoughForTime);
   return !plans.empty() && reports::meets_deadline(*plans.front().job, goal_);
@@ -231,8 +236,8 @@ reports::MinimumGpus ClusterSearch::minimum() {
   auto const possible = possible_counts();
   auto out = reports::MinimumGpus{.cluster = base_.cluster.name, .most = possible.back()};
   for (auto const gpus : possible) {
-    if (!out.fit && !estimated(gpus).space.candidates.empty() && !search(gpus, kEnoughToFit).found.plans.empty())
-      out.fit = gpus;
+    auto const& [question, space, found] = estimated(gpus);
+    if (!out.fit && (!found.plans.empty() || fits_at_all(question, space, progress_))) out.fit = gpus;
     if (out.fit && goal_.deadline && ends_in_time(gpus)) out.meet_deadline = gpus;
     if (out.fit && (!goal_.deadline || out.meet_deadline)) break;
   }

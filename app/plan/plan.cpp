@@ -24,7 +24,7 @@ class Progress {
     auto const elapsed = std::chrono::duration<double>(Clock::now() - began_).count();
     if (elapsed < next_) return;
     next_ = 2 * elapsed;
-    complain(fmt::format("{} plans simulated in {:.0f} s", simulations_, elapsed));
+    complain(fmt::format("searching: {} simulated in {:.0f} s", simulations_, elapsed));
   }
   [[nodiscard]] Seconds elapsed() const {
     return Seconds{std::chrono::duration<double>(Clock::now() - began_).count()};

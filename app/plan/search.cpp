@@ -172,6 +172,19 @@ Space estimate_all(Question const& question) {
   return space;
 }
 
+bool fits_at_all(Question const& question, Space const& space, std::function<void()> const& progress) {
+  auto thriftiest = space.candidates;
+  std::ranges::stable_sort(thriftiest, {}, [](Candidate const& each) { return each.estimate.least_memory; });
+  thriftiest.resize(std::min(thriftiest.size(), kThriftiest));
+  return std::ranges::any_of(thriftiest, [&](Candidate& candidate) {
+    auto& plan = candidate.plan;
+    plan.global_batch = plan.ranks * plan.micro_batch * std::min<std::int64_t>(2, strategies::accumulation(plan));
+    auto const simulated = simulate(question, *space.machines, candidate);
+    if (progress) progress();
+    return simulated && simulated->summary.fits;
+  });
+}
+
 Found simulate_best(Question const& question, Space const& space, Effort const& effort,
                     std::function<void()> const& progress) {
   return Simulating{question, space, effort, progress}.found();

@@ -85,6 +85,11 @@ struct Effort {
 [[nodiscard]] Found simulate_best(Question const& question, Space const& space, Effort const& effort,
                                   std::function<void()> const& progress = {});
 
+/// Whether any candidate fits, as far as those with the least memory tell. Simulates steps of two micro-batches at
+/// most: more hold no more.
+[[nodiscard]] bool fits_at_all(Question const& question, Space const& space,
+                               std::function<void()> const& progress = {});
+
 /// By how much an estimate may exceed the simulated step time before a ranking suffers.
 /// tests/unit/plan_estimate_test.cpp holds the errors below it.
 inline constexpr double kEstimateMargin = 1.15;

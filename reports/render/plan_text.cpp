@@ -16,7 +16,7 @@ std::string header(std::string const& text, TextStyle const& style) {
   return toned(text, Tone::kHeader, style) + "\n";
 }
 
-/// "fsdp2, reshard_after_forward false, group 64".
+/// "fsdp2, reshard_after_forward false, offload activations".
 std::string plan_text(PlannedStep const& plan) {
   auto text = plan.strategy;
   if (!plan.options.empty()) text += ", " + plan.options;
@@ -28,30 +28,26 @@ std::string giga(Bytes bytes) {
   return in_unit(bytes, {"GiB", Bytes{1 << 30}});
 }
 
-/// Whether plans stand on different numbers of GPUs or clusters, which then are columns.
-struct Varies {
-  bool gpus = false;
+/// How many GPUs a plan stands on, and of which cluster where there are several.
+struct Place {
   bool cluster = false;
-  explicit Varies(std::vector<PlannedStep> const& plans) {
-    for (auto const& plan : plans) {
-      gpus = gpus || plan.gpus != plans.front().gpus;
-      cluster = cluster || plan.cluster != plans.front().cluster;
-    }
+  explicit Place(std::vector<PlannedStep> const& plans) {
+    for (auto const& plan : plans) cluster = cluster || plan.cluster != plans.front().cluster;
   }
   void add_columns(std::vector<Column>& columns) const {
     if (cluster) columns.push_back({"cluster", Align::kLeft, true});
-    if (gpus) columns.push_back({"GPUs"});
+    columns.push_back({"GPUs"});
   }
   void add_cells(PlannedStep const& plan, std::vector<Cell>& cells) const {
     if (cluster) cells.emplace_back(plan.cluster);
-    if (gpus) cells.emplace_back(std::to_string(plan.gpus));
+    cells.emplace_back(std::to_string(plan.gpus));
   }
 };
 
 std::string ranking(Plans const& plans, TextStyle const& style) {
-  auto const varies = Varies{plans.plans};
+  auto const place = Place{plans.plans};
   auto columns = std::vector<Column>{{"#"}};
-  varies.add_columns(columns);
+  place.add_columns(columns);
   for (auto&& column :
        {Column{"strategy", Align::kLeft, true}, Column{"group"}, Column{"batch"}, Column{"recompute", Align::kLeft},
         Column{"step"}, Column{"tokens/s"}, Column{"MFU"}, Column{"GiB"}})
@@ -60,7 +56,7 @@ std::string ranking(Plans const& plans, TextStyle const& style) {
   for (std::size_t i = 0; i < plans.plans.size(); ++i) {
     auto const& plan = plans.plans[i];
     auto cells = std::vector<Cell>{std::to_string(i + 1)};
-    varies.add_cells(plan, cells);
+    place.add_cells(plan, cells);
     for (auto&& text :
          {plan_text(plan), plan.shard_group > 1 ? std::to_string(plan.shard_group) : std::string{kNoValue},
           fmt::format("{}×{}", plan.micro_batch, plan.accumulation), plan.recompute, time_text(plan.step_time),
@@ -71,12 +67,12 @@ std::string ranking(Plans const& plans, TextStyle const& style) {
   return table.render(style);
 }
 
-/// Days, GPU-hours and what goal and prices add; `first` is what each row begins with.
+/// Days, GPU-hours and what goal and prices add.
 std::string jobs(std::vector<PlannedStep> const& plans, TextStyle const& style) {
-  auto const varies = Varies{plans};
+  auto const place = Place{plans};
   auto const& shown = *plans.front().job;
   auto columns = std::vector<Column>{{"#"}};
-  varies.add_columns(columns);
+  place.add_columns(columns);
   columns.push_back({"strategy", Align::kLeft, true});
   columns.push_back({"time"});
   columns.push_back({"GPU-hours"});
@@ -87,7 +83,7 @@ std::string jobs(std::vector<PlannedStep> const& plans, TextStyle const& style) 
   for (std::size_t i = 0; i < plans.size(); ++i) {
     auto const& job = *plans[i].job;
     auto cells = std::vector<Cell>{std::to_string(i + 1)};
-    varies.add_cells(plans[i], cells);
+    place.add_cells(plans[i], cells);
     for (auto&& text : {plan_text(plans[i]), long_time_text(job.time), count_text(job.gpu_hours)})
       cells.emplace_back(text);
     if (shown.cost) cells.emplace_back(job.cost ? money_text(*job.cost) : std::string{kNoValue});
@@ -131,16 +127,15 @@ std::string minimum(Plans const& plans, TextStyle const& style) {
 
 std::string rejections(Plans const& plans, TextStyle const& style) {
   if (plans.rejected.empty()) return {};
-  auto text = "\n" + header("Left out", style);
+  auto table = Table{{{"GPUs"}, {"strategy", Align::kLeft}, {"plans"}, {"of which the nearest", Align::kLeft, true}}};
   for (std::size_t i = 0; i < std::min(plans.rejected.size(), kShownRejections); ++i) {
     auto const& each = plans.rejected[i];
-    text += wrapped(each.count > 0 ? fmt::format("{} on {} GPUs, {} of its configurations: {}", each.strategy,
-                                                 each.gpus, each.count, each.reason)
-                                   : fmt::format("{}: {}", each.strategy, each.reason),
-                    "  ", style);
+    table.add_row({std::to_string(each.gpus), each.strategy,
+                   each.count > 0 ? std::to_string(each.count) : std::string{kNoValue}, each.reason});
   }
+  auto text = "\n" + header("Left out", style) + table.render(style);
   if (plans.rejected.size() > kShownRejections)
-    text += fmt::format("  … {} more (--json)\n", plans.rejected.size() - kShownRejections);
+    text += fmt::format("… {} more (--json)\n", plans.rejected.size() - kShownRejections);
   return text;
 }
 

@@ -86,7 +86,8 @@ TEST_CASE("a deadline that is missed says by how much and how many GPUs would do
   auto const free = answer({"--top", "1", "--tokens", "2T", "--set", "training.global_batch=512"});
   auto const days = free.at("plans").elements().front().at("job").at("time_s").number() / 86400;
   auto const found = answer({"--top", "1", "--tokens", "2T", "--set", "training.global_batch=512", "--deadline",
-                             std::to_string(days / 1.5) + "d"});
+                             std::to_string(days / 1.5) + "d", "--mtbf", "500000 h/GPU", "--checkpoint", "2 TB/s",
+                             "--restart", "10 min"});
   auto const verdict = std::string{found.at("verdict").elements().front().string()};
   CHECK_THAT(verdict, Catch::Contains("No plan meets the deadline"));
   CHECK_THAT(verdict, Catch::Contains("64 GPUs would do"));
