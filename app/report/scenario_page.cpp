@@ -72,7 +72,8 @@ reports::Page scenario_page(std::string const& path, std::vector<std::string> co
   page.facts = {{"scenario", page.title}};
   add_calibrations(page, question);
   page.warnings = question.scenarios.front().warnings;
-  for (std::size_t i = 0; i < kSections.size(); ++i) {
+  auto const shown = question.best() ? kSections.size() : 1;  // without a step there is nothing but the answer
+  for (std::size_t i = 0; i < shown; ++i) {
     if (Clock::now() - start > std::chrono::seconds{1})
       complain(fmt::format("report: {} of {}, {}", i + 1, kSections.size(), kSections[i].name));
     page.sections.push_back(kSections[i].make(question));

@@ -359,4 +359,5 @@ TEST_CASE("a question whose answer is no still has its page", "[cli][report]") {
   auto const folder = Scratch{};
   auto const page = small_page(folder, {"--set", "training.micro_batch=3"});
   CHECK_THAT(std::string{page.at("text").string()}, Catch::Contains("No strategy can be laid out"));
+  CHECK(section_titles(page) == std::vector<std::string>{"The answer"});
 }
