@@ -17,7 +17,7 @@ constexpr auto kSweep = R"(A sweep:
       "cluster.node.nic": {"from": "200 Gb/s", "to": "800 Gb/s", "factor": 2},
       "strategy": [{"name": "fsdp2"}, {"name": "zero-1"}]
     },
-    "constraints": ["training.micro_batch * cluster.nodes * 8 <= 256"]
+    "constraints": ["training.micro_batch * cluster.nodes <= 4"]
   }
 "base" is a scenario or its file, seen from the sweep's. Every combination of
 the axes is a point. Settings that go together are "points", a list of objects

@@ -36,7 +36,7 @@ class MpiJob {
 
   MpiJob(MpiJob const&) = delete;
   MpiJob& operator=(MpiJob const&) = delete;
-  /// Waits for all processes of the job; where an exception left something undone, ends them all, for they would wait.
+  /// Waits for all processes of the job.
   ~MpiJob();
 
   [[nodiscard]] int rank() const { return rank_; }

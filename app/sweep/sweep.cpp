@@ -187,17 +187,30 @@ int run(Leader& leader, SweepOptions const& options, MpiJob* job) {
                .processes = job == nullptr ? 1 : job->size()});
 }
 
+/// The others would wait for a process that fails: it says why and ends them all.
+int or_end_all(MpiJob& job, std::function<int()> const& action) {
+  try {
+    return action();
+  } catch (InputError const& error) {
+    complain(error.what());
+    job.abort(kInputWrong);
+  } catch (std::exception const& error) {
+    complain(fmt::format("this is a bug in twinstep: {}", error.what()));
+    job.abort(kOurBug);
+  }
+}
+
 /// What is wrong before anything began, process 0 says alone.
 int lead(SweepOptions const& options, MpiJob& job) {
   auto leader = std::unique_ptr<Leader>{};
   try {
     leader = std::make_unique<Leader>(options);
-  } catch (InputError const&) {
+  } catch (...) {
     static_cast<void>(job.agreed(kInputWrong));
     throw;
   }
   static_cast<void>(job.agreed(kDone));
-  auto const code = run(*leader, options, &job);
+  auto const code = or_end_all(job, [&] { return run(*leader, options, &job); });
   if (code == kInterrupted) job.abort(code);  // some of the others may be gone already
   return code;
 }
@@ -205,10 +218,12 @@ int lead(SweepOptions const& options, MpiJob& job) {
 int follow(SweepOptions const& options, MpiJob& job) {
   std::signal(SIGINT, SIG_IGN);  // of the terminal: process 0 ends the sweep
   if (auto const code = job.agreed(kDone); code != kDone) return code;
-  auto const sweep = Sweep{options.sweep};
-  auto const evaluator = Evaluator{sweep, run_options(options)};
-  work_for(job, evaluator, jobs_of(options, &job));
-  return kDone;
+  return or_end_all(job, [&] {
+    auto const sweep = Sweep{options.sweep};
+    auto const evaluator = Evaluator{sweep, run_options(options)};
+    work_for(job, evaluator, jobs_of(options, &job));
+    return int{kDone};
+  });
 }
 
 }  // namespace

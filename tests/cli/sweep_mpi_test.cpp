@@ -74,3 +74,14 @@ TEST_CASE("a process that is killed ends the others, and the sweep is resumed", 
   CHECK(resumed.exit_code == 0);
   CHECK(read_file(folder.path("r.csv")) == read_file(alone));
 }
+
+TEST_CASE("a process that cannot read the sweep says so and ends the others", "[cli][sweep][mpi]") {
+  auto const folder = Scratch{};
+  auto const sweep = folder.write("sweep.json", long_sweep());
+  auto const outcome = run_shell(fmt::format(
+      "timeout 60 {} --allow-run-as-root --oversubscribe -n 2 sh -c 'if [ \"$OMPI_COMM_WORLD_RANK\" = 1 ]; then "
+      "exec \"$0\" sweep nowhere.json --out x; else exec \"$0\" \"$@\"; fi' TWINSTEP sweep {} --out {}",
+      TWINSTEP_MPIRUN, sweep, folder.path("r.sqlite")));
+  CHECK(outcome.exit_code == 2);
+  CHECK_THAT(outcome.err, Contains("nowhere.json"));
+}
