@@ -36,7 +36,8 @@ void closed_form(benchmark::State& state) {
 
 void folded(benchmark::State& state) {
   auto const question = question_of("llama-2-7b-4xh100.json", {"strategy={\"name\": \"zero-2\"}"});
-  for (auto _ : state) benchmark::DoNotOptimize(run_step(question.scenario));
+  auto const machine = engine::Machine{machine_of(question.scenario)};
+  for (auto _ : state) benchmark::DoNotOptimize(run_step(question.scenario, machine, {}, Checks::kNone));
   state.counters["simulations_per_s"] = benchmark::Counter(1, benchmark::Counter::kIsIterationInvariantRate);
 }
 
