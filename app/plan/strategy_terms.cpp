@@ -34,19 +34,27 @@ Linear on_line(Linear const& a, Linear const& b, double steps) {
   return a * (1 - steps) + b * steps;
 }
 
-/// A step of `micro_batches` micro-batches of one sequence, less the model's own kernels.
-ProgramSums added_by_strategy(ModelSpec const& model, Plan plan, std::int64_t micro_batches,
-                              engine::Machine const& machine) {
+/// What the strategy adds to steps of one and of two micro-batches of one sequence.
+struct OneAndTwo {
+  ProgramSums one;
+  ProgramSums two;
+};
+
+OneAndTwo added_by_strategy(ModelSpec const& model, Plan plan, engine::Machine const& machine) {
   plan.micro_batch = 1;
-  plan.global_batch = plan.ranks * micro_batches;
   plan.recompute = strategies::Recompute::kNone;
   plan.recompute_scope = {};
   plan.offload.activations = false;
-  auto const compiled = strategies::compile(model, plan);
-  TWINSTEP_CHECK(std::holds_alternative<program::StepProgram>(compiled), "ranks and groups were checked");
-  auto sums = add_up(std::get<program::StepProgram>(compiled), machine);
-  sums.sheet = sums.sheet - work_terms(model, plan, machine).sheet * static_cast<double>(micro_batches);
-  return sums;
+  auto const own = work_terms(model, plan, machine).sheet;
+  auto const added = [&](std::int64_t micro_batches) {
+    plan.global_batch = plan.ranks * micro_batches;
+    auto const compiled = strategies::compile(model, plan);
+    TWINSTEP_CHECK(std::holds_alternative<program::StepProgram>(compiled), "ranks and groups were checked");
+    auto sums = add_up(std::get<program::StepProgram>(compiled), machine);
+    sums.sheet = sums.sheet - own * static_cast<double>(micro_batches);
+    return sums;
+  };
+  return {added(1), added(2)};
 }
 
 ModelSpec with_layers(Transformer model, std::int64_t layers) {
@@ -61,25 +69,27 @@ bool piles_up(Plan const& plan) {
   return plan.strategy == kDdp || plan.strategy == kFsdp1 || plan.strategy == kFsdp2;
 }
 
-/// The same of the whole model, by a few of its layers where they are all alike.
-ProgramSums added_to_whole(ModelSpec const& model, Plan const& plan, std::int64_t micro_batches,
-                           engine::Machine const& machine) {
-  auto const* transformer = std::get_if<Transformer>(&model);
-  if (transformer == nullptr || transformer->layers <= kDeeper)
-    return added_by_strategy(model, plan, micro_batches, machine);
-  auto const shallow = added_by_strategy(with_layers(*transformer, kShallow), plan, micro_batches, machine);
-  auto const deeper = added_by_strategy(with_layers(*transformer, kDeeper), plan, micro_batches, machine);
-  auto const steps = static_cast<double>(transformer->layers - kShallow) / (kDeeper - kShallow);
+ProgramSums to_depth(ProgramSums const& shallow, ProgramSums const& deeper, std::int64_t layers, Plan const& plan) {
+  auto const steps = static_cast<double>(layers - kShallow) / (kDeeper - kShallow);
   auto held = on_line(shallow.held, deeper.held, steps);
   if (!piles_up(plan)) std::tie(held.at_turn, held.at_most) = std::pair{deeper.held.at_turn, deeper.held.at_most};
   return {on_line(shallow.sheet, deeper.sheet, steps), held, std::max(shallow.held_sms, deeper.held_sms)};
 }
 
+/// The same of the whole model, by a few of its layers where they are all alike.
+OneAndTwo added_to_whole(ModelSpec const& model, Plan const& plan, engine::Machine const& machine) {
+  auto const* transformer = std::get_if<Transformer>(&model);
+  if (transformer == nullptr || transformer->layers <= kDeeper) return added_by_strategy(model, plan, machine);
+  auto const shallow = added_by_strategy(with_layers(*transformer, kShallow), plan, machine);
+  auto const deeper = added_by_strategy(with_layers(*transformer, kDeeper), plan, machine);
+  return {to_depth(shallow.one, deeper.one, transformer->layers, plan),
+          to_depth(shallow.two, deeper.two, transformer->layers, plan)};
+}
+
 }  // namespace
 
 StrategyTerms strategy_terms(ModelSpec const& model, Plan const& plan, engine::Machine const& machine) {
-  auto const one = added_to_whole(model, plan, 1, machine);
-  auto const two = added_to_whole(model, plan, 2, machine);
+  auto const [one, two] = added_to_whole(model, plan, machine);
   return {.last = one.sheet.clamped(),
           .earlier = (two.sheet - one.sheet).clamped(),
           .once = one.held,
