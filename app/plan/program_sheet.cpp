@@ -1,8 +1,6 @@
 #include "app/plan/program_sheet.hpp"
 
-#include <map>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "app/plan/work_terms.hpp"
@@ -71,8 +69,8 @@ class Passes {
 
 class Adding {
  public:
-  Adding(StepProgram const& program, engine::Machine const& machine)
-      : program_{program}, role_{program.roles.front()}, machine_{machine}, passes_{program} {}
+  Adding(StepProgram const& program, engine::Machine const& machine, CollectiveTimes& known)
+      : program_{program}, role_{program.roles.front()}, machine_{machine}, passes_{program}, known_{known} {}
 
   ProgramSums sums() {
     for (std::size_t i = 0; i < role_.operations.size(); ++i)
@@ -124,11 +122,6 @@ class Adding {
            node.host.memory_bandwidth.value.count();
   }
 
-  struct Alone {
-    double seconds = 0;
-    bool leaves_node = false;
-    std::int64_t channels = 0;
-  };
   void add(Communication const& communication, Pass pass, bool is_beside) {
     for (auto const& part : role_.parts_of(communication)) {
       auto const* collective = std::get_if<Collective>(&part);
@@ -139,12 +132,13 @@ class Adding {
       sums_.held_sms = std::max(sums_.held_sms, alone.channels);
     }
   }
-  Alone const& time_alone(Collective const& collective, Bytes size) {
-    auto const [entry, is_new] =
-        known_.try_emplace({collective.kind, collective.reduction, collective.type, size, collective.communicator});
-    if (!is_new) return entry->second;
+  CollectiveTime const& time_alone(Collective const& collective, Bytes size) {
     auto const axes = program_.communicators[collective.communicator.index()].axes;
     auto const layout = collectives::layout_of(program_.mesh, axes, RankId{0}, machine_.topology().gpus_per_node());
+    auto const [entry, is_new] =
+        known_.try_emplace({collective.kind, collective.reduction, collective.type, size, layout.ranks, layout.nodes(),
+                            layout.node_stride, layout.gpu_stride, layout.groups_per_node});
+    if (!is_new) return entry->second;
     auto const question = collectives::Question{collective.kind, size, collective.reduction, collective.type, {}};
     auto const folded = collectives::fold(question, layout, machine_.cluster(), machine_.topology());
     entry->second = {to_seconds(collectives::time_alone(folded, machine_.topology())).count(), layout.nodes() > 1,
@@ -186,14 +180,14 @@ class Adding {
   engine::Machine const& machine_;
   Passes passes_;
   BytesPerSecond host_copy_rate_ = host_copy_rate(machine_);
-  std::map<std::tuple<CollectiveKind, Reduction, DataType, Bytes, CommunicatorId>, Alone> known_;
+  CollectiveTimes& known_;
   ProgramSums sums_;
 };
 
 }  // namespace
 
-ProgramSums add_up(StepProgram const& program, engine::Machine const& machine) {
-  return Adding{program, machine}.sums();
+ProgramSums add_up(StepProgram const& program, engine::Machine const& machine, CollectiveTimes& known) {
+  return Adding{program, machine, known}.sums();
 }
 
 }  // namespace twinstep::app::plan

@@ -40,7 +40,7 @@ struct OneAndTwo {
   ProgramSums two;
 };
 
-OneAndTwo added_by_strategy(ModelSpec const& model, Plan plan, engine::Machine const& machine) {
+OneAndTwo added_by_strategy(ModelSpec const& model, Plan plan, engine::Machine const& machine, CollectiveTimes& known) {
   plan.micro_batch = 1;
   plan.recompute = strategies::Recompute::kNone;
   plan.recompute_scope = {};
@@ -50,7 +50,7 @@ OneAndTwo added_by_strategy(ModelSpec const& model, Plan plan, engine::Machine c
     plan.global_batch = plan.ranks * micro_batches;
     auto const compiled = strategies::compile(model, plan);
     TWINSTEP_CHECK(std::holds_alternative<program::StepProgram>(compiled), "ranks and groups were checked");
-    auto sums = add_up(std::get<program::StepProgram>(compiled), machine);
+    auto sums = add_up(std::get<program::StepProgram>(compiled), machine, known);
     sums.sheet = sums.sheet - own * static_cast<double>(micro_batches);
     return sums;
   };
@@ -78,10 +78,11 @@ ProgramSums to_depth(ProgramSums const& shallow, ProgramSums const& deeper, std:
 
 /// The same of the whole model, by a few of its layers where they are all alike.
 OneAndTwo added_to_whole(ModelSpec const& model, Plan const& plan, engine::Machine const& machine) {
+  auto known = CollectiveTimes{};
   auto const* transformer = std::get_if<Transformer>(&model);
-  if (transformer == nullptr || transformer->layers <= kDeeper) return added_by_strategy(model, plan, machine);
-  auto const shallow = added_by_strategy(with_layers(*transformer, kShallow), plan, machine);
-  auto const deeper = added_by_strategy(with_layers(*transformer, kDeeper), plan, machine);
+  if (transformer == nullptr || transformer->layers <= kDeeper) return added_by_strategy(model, plan, machine, known);
+  auto const shallow = added_by_strategy(with_layers(*transformer, kShallow), plan, machine, known);
+  auto const deeper = added_by_strategy(with_layers(*transformer, kDeeper), plan, machine, known);
   return {to_depth(shallow.one, deeper.one, transformer->layers, plan),
           to_depth(shallow.two, deeper.two, transformer->layers, plan)};
 }
