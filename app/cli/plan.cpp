@@ -47,7 +47,7 @@ void add_job(CLI::App& command, PlanOptions& options) {
 }  // namespace
 
 void add_plan(CLI::App& program, int& exit_code) {
-  auto* const command = program.add_subcommand("plan", "Find the plans that fit: speed, days, cost, failures");
+  auto* const command = program.add_subcommand("plan", "Find the plans that fit: speed, days, cost");
   auto const options = std::make_shared<PlanOptions>();
   command->add_option("SCENARIO", options->scenario, "JSON file, as `simulate` takes it")->required();
   command->add_option("--gpus", options->gpus, "How many: 512, 64,128 or 64..4096; the cluster's\nwithout")
@@ -55,7 +55,9 @@ void add_plan(CLI::App& program, int& exit_code) {
   command->add_option("--cluster", options->clusters, "In place of the scenario's; may be given several times")
       ->type_name("CLUSTER")
       ->allow_extra_args(false);
-  command->add_option("--strategy", options->strategies, "Search this one only; may be given several times")
+  command
+      ->add_option("--strategy", options->strategies,
+                   "Search this one only, a paper's zero-1 to zero-3 too; may be given several times")
       ->type_name("NAME")
       ->allow_extra_args(false);
   command->add_option("--set", options->settings, "Replace a value, e.g. training.sequence_length=8192")

@@ -15,7 +15,7 @@ namespace {
 constexpr auto kAnyStrategy = R"(strategy={"name": "fsdp2"})";
 constexpr auto kOneSequence = "training.micro_batch=1";
 constexpr auto kAnyAccumulation = "training.gradient_accumulation=null";
-constexpr auto kEnoughForTime = Effort{.plans = 1, .most_simulations = 32};
+constexpr auto kEnoughForTime = Effort{.plans = 1, .most_simulations = 12};
 
 /// Bytes of a checkpoint: parameters as they are held, masters and moments, once.
 Bytes checkpoint_bytes(strategies::ModelSpec const& model, strategies::Plan const& plan) {

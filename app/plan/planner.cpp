@@ -122,8 +122,9 @@ reports::Plans make_plans(PlanOptions const& options, std::function<void()> cons
   auto counts = std::size_t{0};
   for (auto const& search : searches) counts += search.counts().size();
   auto const top = static_cast<std::size_t>(options.top);
-  auto const effort =
-      counts == 1 ? Effort{.plans = top} : Effort{.plans = std::min<std::size_t>(top, 4), .most_simulations = 48};
+  auto const effort = counts > 1                   ? Effort{.plans = 1, .most_simulations = 12}
+                      : options.strategies.empty() ? Effort{}
+                                                   : Effort{.plans = top, .most_simulations = 96};
   for (auto& search : searches) add_search(search, effort, plans);
   rank(plans);
   plans.pareto = reports::pareto_front(plans.plans);

@@ -1,7 +1,7 @@
 #include "app/plan/search.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <iterator>
 #include <oneapi/tbb/parallel_for.h>
 #include <optional>
 #include <utility>
@@ -14,8 +14,9 @@
 namespace twinstep::app::plan {
 namespace {
 
-constexpr std::size_t kAtOnce = 16;  ///< simulations between two looks at what they found, whatever the cores
-constexpr std::size_t kThriftiest = 32;
+constexpr std::size_t kAtOnce = 16;          ///< simulations between two looks at what they found, whatever the cores
+constexpr std::size_t kThriftiest = 32;      ///< looked at to tell whether anything fits
+constexpr std::size_t kThriftiestOfOne = 8;  ///< likewise of one strategy
 
 /// The strategies that go with the question's training, with their plans for one sequence at a time.
 struct Strategies {
@@ -23,13 +24,19 @@ struct Strategies {
   std::vector<strategies::Plan> plans;
 };
 
+/// Schedules of papers, which no framework runs: searched where they are asked for.
+bool is_textbook(std::string_view name) {
+  return name == "naive" || name.starts_with("zero-");
+}
+
 Strategies read_strategies(Question const& question, Space& space) {
   auto const& [scenario, training, names] = question;
   auto out = Strategies{};
   for (auto& choice : strategy_choices(scenario.plan.ranks, scenario.cluster.node.gpus)) {
     auto const json = io::parse({"strategy", strategy_json(choice), false});
     auto const name = std::string{json.at("name").string()};
-    if (!names.empty() && std::ranges::find(names, name) == names.end()) continue;
+    auto const is_asked = std::ranges::find(names, name) != names.end();
+    if (names.empty() ? is_textbook(name) : !is_asked) continue;
     try {
       out.plans.push_back(strategies::read_plan(training, json, scenario.model, scenario.cluster.gpus()));
       out.choices.push_back(std::move(choice));
@@ -64,21 +71,21 @@ bool is_faster(Simulated const& a, Simulated const& b) {
   return a.summary.step_time < b.summary.step_time;
 }
 
-/// Simulates lists of candidates and keeps what it finds in their order.
+/// Simulates candidates of one strategy and keeps what it finds in their order.
 class Simulating {
  public:
   Simulating(Question const& question, Space const& space, Effort const& effort, std::function<void()> const& progress)
       : question_{question}, space_{space}, effort_{effort}, progress_{progress}, is_done_(space.candidates.size()) {}
 
-  Found found() {
-    auto order = std::vector<std::size_t>(space_.candidates.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
+  /// @param order  the strategy's candidates, the fastest first
+  Found found(std::vector<std::size_t> order) {
     run(order, effort_.most_simulations, [&](std::size_t next) { return is_settled(next); });
     if (found_.plans.size() < effort_.plans) {
       std::ranges::stable_sort(order, {}, [&](std::size_t i) { return space_.candidates[i].estimate.least_memory; });
-      run(order, kThriftiest, [&](std::size_t) { return found_.plans.size() >= effort_.plans; });
+      run(order, kThriftiestOfOne, [&](std::size_t) { return found_.plans.size() >= effort_.plans; });
     }
     std::ranges::stable_sort(found_.plans, is_faster);
+    if (found_.plans.size() > effort_.plans) found_.plans.resize(effort_.plans);
     return std::move(found_);
   }
 
@@ -187,7 +194,18 @@ bool fits_at_all(Question const& question, Space const& space, std::function<voi
 
 Found simulate_best(Question const& question, Space const& space, Effort const& effort,
                     std::function<void()> const& progress) {
-  return Simulating{question, space, effort, progress}.found();
+  auto of_strategy = std::array<std::vector<std::size_t>, kEnumSize<strategies::StrategyName>>{};
+  for (std::size_t i = 0; i < space.candidates.size(); ++i)
+    of_strategy[static_cast<std::size_t>(space.candidates[i].plan.strategy)].push_back(i);
+  auto all = Found{};
+  for (auto& order : of_strategy) {
+    auto found = Simulating{question, space, effort, progress}.found(std::move(order));
+    std::ranges::move(found.plans, std::back_inserter(all.plans));
+    std::ranges::move(found.too_large, std::back_inserter(all.too_large));
+    all.simulations += found.simulations;
+  }
+  std::ranges::stable_sort(all.plans, is_faster);
+  return all;
 }
 
 }  // namespace twinstep::app::plan

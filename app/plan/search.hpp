@@ -73,15 +73,16 @@ struct Found {
   std::size_t simulations = 0;
 };
 
+/// For one strategy.
 struct Effort {
-  std::size_t plans = 10;             ///< that are to be found
-  std::size_t most_simulations = 96;  ///< more are not run, found or not
+  std::size_t plans = 2;              ///< that are to be found
+  std::size_t most_simulations = 24;  ///< more are not run, found or not
 };
 
-/// Simulates candidates, folded and with the memory ledger, from the fastest estimate on, until `effort.plans` fit and
-/// no estimate is left that could make one of them slower (kEstimateMargin); if too few fit, those with the least
-/// memory too. Runs on all cores; the same answer whatever their number. `progress` is told of every simulation, from
-/// any thread.
+/// Simulates candidates of each strategy, folded and with the memory ledger, from the fastest estimate on, until
+/// `effort.plans` fit and no estimate is left that could make one of them slower (kEstimateMargin); if too few fit,
+/// those with the least memory too. Runs on all cores; the same answer whatever their number. `progress` is told of
+/// every simulation, from any thread.
 [[nodiscard]] Found simulate_best(Question const& question, Space const& space, Effort const& effort,
                                   std::function<void()> const& progress = {});
 

@@ -28,21 +28,30 @@ std::string giga(Bytes bytes) {
   return in_unit(bytes, {"GiB", Bytes{1 << 30}});
 }
 
-/// How many GPUs a plan stands on, and of which cluster where there are several.
+/// What tells where a plan runs, as far as plans differ: the cluster, how many of its GPUs.
 struct Place {
   bool cluster = false;
+  bool gpus = false;
   explicit Place(std::vector<PlannedStep> const& plans) {
-    for (auto const& plan : plans) cluster = cluster || plan.cluster != plans.front().cluster;
+    for (auto const& plan : plans) {
+      cluster = cluster || plan.cluster != plans.front().cluster;
+      gpus = gpus || plan.gpus != plans.front().gpus;
+    }
   }
   void add_columns(std::vector<Column>& columns) const {
     if (cluster) columns.push_back({"cluster", Align::kLeft, true});
-    columns.push_back({"GPUs"});
+    if (gpus) columns.push_back({"GPUs"});
   }
   void add_cells(PlannedStep const& plan, std::vector<Cell>& cells) const {
     if (cluster) cells.emplace_back(plan.cluster);
-    cells.emplace_back(std::to_string(plan.gpus));
+    if (gpus) cells.emplace_back(std::to_string(plan.gpus));
   }
 };
+
+/// " on 512 GPUs", where all of them do.
+std::string common_place(std::vector<PlannedStep> const& plans) {
+  return Place{plans}.gpus ? "" : fmt::format(" on {} GPUs", plans.front().gpus);
+}
 
 std::string ranking(Plans const& plans, TextStyle const& style) {
   auto const place = Place{plans.plans};
@@ -153,7 +162,8 @@ std::string plans_text(Plans const& plans, std::string const& command, TextStyle
                      style);
   for (auto const& line : plans.verdict) text += wrapped(line, "", style);
   if (!plans.plans.empty()) {
-    text += "\n" + header("Plans that fit, by " + plans.ranked_by, style) + ranking(plans, style);
+    text += "\n" + header("Plans that fit" + common_place(plans.plans) + ", by " + plans.ranked_by, style) +
+            ranking(plans, style);
     if (plans.plans.front().job) {
       text += "\n" + header("The whole job", style) + jobs(plans.plans, style);
       if (plans.plans.front().job->failures) text += failures(*plans.plans.front().job);

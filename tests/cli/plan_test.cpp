@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "sim/io/document.hpp"
 #include "tests/cli/run_twinstep.hpp"
@@ -92,6 +93,22 @@ TEST_CASE("a deadline that is missed says by how much and how many GPUs would do
   CHECK_THAT(verdict, Catch::Contains("No plan meets the deadline"));
   CHECK_THAT(verdict, Catch::Contains("64 GPUs would do"));
   CHECK(found.at("minimum_gpus").elements().front().at("meet_deadline").integer() == 64);
+}
+
+TEST_CASE("strategies that frameworks run are compared by their best, a paper's are asked for", "[cli][plan]") {
+  auto const names = [](std::vector<std::string> const& more) {
+    auto arguments = std::vector<std::string>{"plan", kScenario, "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    auto const answer = io::parse({"answer", run_twinstep(arguments).out});
+    auto found = std::set<std::string>{};
+    for (auto const& plan : answer.at("plans").elements()) found.emplace(plan.at("strategy").string());
+    return found;
+  };
+  auto const all = names({"--top", "20"});
+  CHECK(all.contains("fsdp2"));
+  CHECK(all.contains("deepspeed-3"));
+  CHECK_FALSE(all.contains("zero-3"));
+  CHECK(names({"--strategy", "zero-3"}) == std::set<std::string>{"zero-3"});
 }
 
 TEST_CASE("what does not fit is said first, with what would", "[cli][plan]") {
