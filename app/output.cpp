@@ -49,9 +49,12 @@ void check_writable(std::string_view option, std::string const& path, std::vecto
   auto error = std::error_code{};
   if (path.empty()) fail("found an empty name, expected a file", "name one");
   if (std::filesystem::is_directory(path, error)) fail("found a directory, expected a file", "name a file in it");
+  auto const is_same = [&](std::string const& other) {
+    return std::filesystem::equivalent(path, other, error) ||
+           std::filesystem::weakly_canonical(path, error) == std::filesystem::weakly_canonical(other, error);
+  };
   for (auto const& input : inputs)
-    if (std::filesystem::equivalent(path, input, error))
-      fail(fmt::format("{} is an input and would be replaced", one_line(input)), "name another file");
+    if (is_same(input)) fail(fmt::format("{} is an input and would be replaced", one_line(input)), "name another file");
   auto folder = std::filesystem::path{path}.parent_path();
   if (folder.empty()) folder = ".";
   if (!std::filesystem::is_directory(folder, error))

@@ -43,7 +43,7 @@ class Candidates {
   void add_strategies() {
     for (std::size_t i = 0; i < kEnumSize<StrategyName>; ++i) {
       auto const name = static_cast<StrategyName>(i);
-      if (name != plan_.strategy && name != StrategyName::kNaive)
+      if (name != plan_.strategy && !is_textbook(name))
         add(fmt::format("{} in place of {}", name_of(name), name_of(plan_.strategy)),
             {strategy(name_of(name), plan_.recompute)});
     }

@@ -15,6 +15,7 @@ namespace {
 constexpr auto kAnyStrategy = R"(strategy={"name": "fsdp2"})";
 constexpr auto kOneSequence = "training.micro_batch=1";
 constexpr auto kAnyAccumulation = "training.gradient_accumulation=null";
+constexpr auto kLeastGoodput = 1e-3;
 constexpr auto kEnoughForTime = Effort{.plans = 1, .most_simulations = 12};
 
 /// Bytes of a checkpoint: parameters as they are held, masters and moments, once.
@@ -173,6 +174,12 @@ reports::PlannedStep ClusterSearch::planned(Question const& question, Simulated 
                              .gpus = out.gpus,
                              .states = checkpoint_bytes(question.scenario.model, candidate.plan)},
                             goal_, price_);
+  if (out.job && !(out.job->goodput > kLeastGoodput))
+    throw InputError{fmt::format(
+        "--mtbf: found a failure every {:.0f} s on {} GPUs, less than checkpoints of {:.0f} s and restarts of {:.0f} s "
+        "leave; no job would end: give a longer time between failures, or shorter ones for those",
+        out.job->failures->between_failures.count(), out.gpus, out.job->failures->checkpoint.count(),
+        out.job->failures->restart.count())};
   out.settings = options_.settings;
   if (cluster_) out.settings.push_back(fmt::format("cluster={}", *cluster_));
   out.settings.push_back(fmt::format("cluster.nodes={}", out.nodes));

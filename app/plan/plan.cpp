@@ -43,7 +43,7 @@ int plan_training(PlanOptions const& options) {
   auto progress = Progress{};
   auto const plans = plan::make_plans(options, [&] { progress(); });
   for (auto const& warning : plans.warnings) warn(warning);
-  auto const command = fmt::format("twinstep simulate {}", one_line(options.scenario));
+  auto const command = "twinstep simulate " + reports::shell_text(options.scenario);
   print(options.as_json ? reports::plans_json(plans, progress.elapsed())
                         : reports::plans_text(plans, command, standard_output_style()));
   return kDone;

@@ -29,6 +29,15 @@ std::vector<ClusterSearch> searches_of(PlanOptions const& options, std::function
   return searches;
 }
 
+/// Costs are compared.
+void check_currencies(std::vector<ClusterSearch> const& searches) {
+  for (auto const& search : searches)
+    if (auto const& [first, other] = std::pair{searches.front().price(), search.price()};
+        first && other && first->per_gpu_hour.currency != other->per_gpu_hour.currency)
+      throw InputError{fmt::format("--price: found {} and {}; give all prices in one currency",
+                                   first->per_gpu_hour.currency, other->per_gpu_hour.currency)};
+}
+
 void check_strategies(std::vector<std::string> const& names) {
   for (auto const& name : names)
     if (!find_enum<strategies::StrategyName>(name))
@@ -46,8 +55,10 @@ double cost_of(PlannedStep const& plan) {
 
 /// Those that reach the goal first; among them the cheapest where there is a deadline, else the fastest.
 void rank(Plans& plans) {
-  auto const by_cost = plans.goal.deadline.has_value();
-  plans.ranked_by = by_cost ? "cost, of those that end in time" : plans.goal.tokens ? "time" : "step time";
+  auto const by_cost = plans.goal.deadline && std::ranges::any_of(plans.plans, [&](PlannedStep const& plan) {
+                         return reaches_goal(plan, plans.goal);
+                       });
+  plans.ranked_by = by_cost ? "cost, those that end in time first" : plans.goal.tokens ? "time" : "step time";
   auto const is_before = [&](PlannedStep const& a, PlannedStep const& b) {
     auto const [reaches_a, reaches_b] = std::pair{reaches_goal(a, plans.goal), reaches_goal(b, plans.goal)};
     if (reaches_a != reaches_b) return reaches_a;
@@ -115,6 +126,7 @@ void add_search(ClusterSearch& search, Effort const& effort, Plans& plans) {
 reports::Plans make_plans(PlanOptions const& options, std::function<void()> const& progress) {
   check_strategies(options.strategies);
   auto searches = searches_of(options, progress);
+  check_currencies(searches);
   auto plans = Plans{.model = std::string{model_name(searches.front().base().model)},
                      .batch_tokens = searches.front().batch_tokens(),
                      .goal = searches.front().goal(),

@@ -27,16 +27,19 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// A number above zero and what follows it.
+/// A number and what follows it.
 struct Reading {
   double number = 0;
   std::string_view rest;
 };
+/// Bounded, so that products of a few stay numbers that people can read.
 std::optional<Reading> leading_number(std::string_view text) {
+  constexpr auto kLeast = 1e-9;
+  constexpr auto kMost = 1e18;
   text = trimmed(text);
   auto number = 0.0;
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || !std::isfinite(number) || number <= 0) return std::nullopt;
+  if (error != std::errc{} || !(number >= kLeast && number <= kMost)) return std::nullopt;
   return Reading{number, trimmed(text.substr(static_cast<std::size_t>(end - text.data())))};
 }
 
@@ -70,7 +73,10 @@ bool is_date(std::string_view text) {
   if (text.size() != 7 && text.size() != kForm.size()) return false;
   for (std::size_t i = 0; i < text.size(); ++i)
     if (kForm[i] == 'd' ? std::isdigit(static_cast<unsigned char>(text[i])) == 0 : text[i] != '-') return false;
-  return true;
+  auto const in_range = [&](std::size_t at, std::string_view most) {
+    return text.substr(at, 2) >= "01" && text.substr(at, 2) <= most;
+  };
+  return in_range(5, "12") && (text.size() == 7 || in_range(8, "31"));
 }
 
 void require(bool is_given, std::string_view option, std::string_view needs) {

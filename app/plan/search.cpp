@@ -24,11 +24,6 @@ struct Strategies {
   std::vector<strategies::Plan> plans;
 };
 
-/// Schedules of papers, which no framework runs: searched where they are asked for.
-bool is_textbook(std::string_view name) {
-  return name == "naive" || name.starts_with("zero-");
-}
-
 Strategies read_strategies(Question const& question, Space& space) {
   auto const& [scenario, training, names] = question;
   auto out = Strategies{};
@@ -36,7 +31,7 @@ Strategies read_strategies(Question const& question, Space& space) {
     auto const json = io::parse({"strategy", strategy_json(choice), false});
     auto const name = std::string{json.at("name").string()};
     auto const is_asked = std::ranges::find(names, name) != names.end();
-    if (names.empty() ? is_textbook(name) : !is_asked) continue;
+    if (names.empty() ? strategies::is_textbook(*find_enum<strategies::StrategyName>(name)) : !is_asked) continue;
     try {
       out.plans.push_back(strategies::read_plan(training, json, scenario.model, scenario.cluster.gpus()));
       out.choices.push_back(std::move(choice));
@@ -122,8 +117,15 @@ class Simulating {
       return result;
     });
     found_.simulations += batch.size();
-    for (auto& result : results)
-      if (result) (result->summary.fits ? found_.plans : found_.too_large).push_back(std::move(*result));
+    for (auto& result : results) {
+      if (!result) continue;
+      auto const& allocator = result->summary.allocator;
+      auto const is_tight = allocator && allocator->retries > 0;  // runs, at a cost that the step time does not have
+      if (!result->summary.fits)
+        found_.too_large.push_back(std::move(*result));
+      else if (!is_tight)
+        found_.plans.push_back(std::move(*result));
+    }
   }
 
   Question const& question_;

@@ -10,6 +10,17 @@
 namespace twinstep::app {
 namespace {
 
+/// A file may say anything; a clock cannot.
+Duration step_time_of(io::Node const& plan) {
+  constexpr auto kLongest = 8e6;  // s: what the simulated clock holds
+  auto const node = plan.at("step_time_s");
+  auto const seconds = node.number();
+  if (!(seconds >= 0 && seconds <= kLongest))
+    node.fail(fmt::format("found {}, expected seconds from 0 to {:.0f}", seconds, kLongest),
+              "let twinstep plan write it anew");
+  return to_duration(Seconds{seconds});
+}
+
 using reports::kNoValue;
 
 constexpr auto kSecondsPerDay = 86'400.0;
@@ -59,7 +70,7 @@ reports::PageTable plans_table(std::string title, std::vector<io::Node> const& p
         fmt::format("{} × {}", plan.at("micro_batch").integer(), plan.at("accumulation").integer()),
         text_at(plan, "recompute"),
         text_at(plan, "offload"),
-        reports::time_text(to_duration(Seconds{plan.at("step_time_s").number()})),
+        reports::time_text(step_time_of(plan)),
         reports::count_text(plan.at("tokens_per_s").number()),
         mfu ? reports::percent_text(mfu->number()) : std::string{kNoValue},
         reports::memory_text(Bytes{plan.at("peak_memory_bytes").integer()})};
@@ -163,8 +174,7 @@ std::string finding(io::Node const& document, std::vector<io::Node> const& plans
   auto const& best = plans.front();
   return fmt::format("The first of {} plans by {}: {} on {} GPUs of {}, {} a step. {}", plans.size(),
                      document.at("ranked_by").string(), strategy_of(best), best.at("gpus").integer(),
-                     text_at(best, "cluster"),
-                     reports::time_text(to_duration(Seconds{best.at("step_time_s").number()})), searched);
+                     text_at(best, "cluster"), reports::time_text(step_time_of(best)), searched);
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 namespace twinstep::app {
 namespace {
 
+constexpr auto kLongest = 8e6;  // s: what the simulated clock holds, whatever a damaged file says
+
 using sweep::Cell;
 using sweep::Results;
 using sweep::Row;
@@ -164,7 +166,7 @@ reports::PageTable best_table(Results const& results) {
     auto& cells = table.rows.emplace_back();
     auto const& row = *rows[i];
     for (auto const& setting : row.settings) cells.push_back(text_of(setting));
-    cells.push_back(reports::time_text(to_duration(Seconds{*row.number("step_time_s")})));
+    cells.push_back(reports::time_text(to_duration(Seconds{std::clamp(*row.number("step_time_s"), 0.0, kLongest)})));
     cells.push_back(reports::count_text(*row.number("tokens_per_s")));
     cells.push_back(reports::count_text(*row.number("tokens_per_s_per_gpu")));
     cells.push_back(reports::percent_text(row.number("mfu")));

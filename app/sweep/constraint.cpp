@@ -67,7 +67,9 @@ class Parser {
 
   ExpressionPtr factor() {
     constexpr auto kDeepest = 100;
+    constexpr auto kMostTerms = 1000;  // each makes the tree deeper
     if (++depth_ > kDeepest) fail("fewer parentheses");
+    if (++terms_ > kMostTerms) fail("fewer terms");
     auto const leave = [this](ExpressionPtr made) {
       --depth_;
       return made;
@@ -139,6 +141,7 @@ class Parser {
   io::Node const* written_;
   std::string_view rest_;
   int depth_ = 0;
+  int terms_ = 0;
 };
 
 double calculated(std::string_view name, double left, double right) {

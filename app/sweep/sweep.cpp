@@ -229,6 +229,8 @@ int follow(SweepOptions const& options, MpiJob& job) {
 }  // namespace
 
 int run_sweep(SweepOptions const& options) {
+  if (options.out && options.out->empty())
+    throw InputError{"--out \"\": found an empty name, expected a file; name one"};
   if (!options.out) {
     check_exports(options);
     return tell(options.sweep, options, {});

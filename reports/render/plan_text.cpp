@@ -1,6 +1,7 @@
 #include "reports/render/plan_text.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include <fmt/format.h>
@@ -50,7 +51,8 @@ struct Place {
 
 /// " on 512 GPUs", where all of them do.
 std::string common_place(std::vector<PlannedStep> const& plans) {
-  return Place{plans}.gpus ? "" : fmt::format(" on {} GPUs", plans.front().gpus);
+  auto const gpus = plans.front().gpus;
+  return Place{plans}.gpus ? "" : fmt::format(" on {} GPU{}", gpus, gpus == 1 ? "" : "s");
 }
 
 std::string ranking(Plans const& plans, TextStyle const& style) {
@@ -129,7 +131,7 @@ std::string minimum(Plans const& plans, TextStyle const& style) {
     if (plans.goal.deadline)
       line += each.meet_deadline ? fmt::format(", {} end in time", *each.meet_deadline)
                                  : fmt::format(", none of up to {} end in time", each.most);
-    text += wrapped(fmt::format("{} ({})", line, each.cluster), "  ", style);
+    text += wrapped(fmt::format("{} ({}; of numbers that divide the global batch)", line, each.cluster), "  ", style);
   }
   return text;
 }
@@ -148,17 +150,32 @@ std::string rejections(Plans const& plans, TextStyle const& style) {
   return text;
 }
 
+/// A single quote in single quotes ends them, stands for itself, and begins them again.
+std::string quoted_in_shell(std::string_view word) {
+  auto text = std::string{"'"};
+  for (auto const c : word) text += c == '\'' ? std::string{"'\\''"} : std::string{c};
+  return text + "'";
+}
+
 std::string pasted(PlannedStep const& plan, std::string const& command, TextStyle const& style) {
   auto text = "\n" + header("The first one, step by step", style) + "  " + command;
-  for (auto const& setting : plan.settings) text += fmt::format(" \\\n    --set '{}'", setting);
+  for (auto const& setting : plan.settings) text += " \\\n    --set " + quoted_in_shell(setting);
   return text + "\n";
 }
 
 }  // namespace
 
+std::string shell_text(std::string_view word) {
+  auto const is_plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view{"/._-+,:@"}.find(c) != std::string_view::npos;
+  };
+  return !word.empty() && std::ranges::all_of(word, is_plain) ? std::string{word} : quoted_in_shell(word);
+}
+
 std::string plans_text(Plans const& plans, std::string const& command, TextStyle const& style) {
   auto text = header(fmt::format("{}: {} configurations, {} simulated", plans.model,
-                                 count_text(static_cast<double>(plans.configurations)), plans.simulations),
+                                 fmt::group_digits(plans.configurations), plans.simulations),
                      style);
   for (auto const& line : plans.verdict) text += wrapped(line, "", style);
   if (!plans.plans.empty()) {

@@ -7,6 +7,9 @@
 
 namespace twinstep::reports {
 
+/// One word of a command line as a shell reads it: in single quotes, unless it has none but plain characters.
+[[nodiscard]] std::string shell_text(std::string_view word);
+
 /// Why the goal is missed, if it is; the ranking, what each plan comes to as a job, the front of time and cost, the
 /// fewest GPUs, and what was left out. `command` is how the best plan is simulated but for its settings:
 /// "twinstep simulate scenario.json". It is never cut, so that it can be pasted.

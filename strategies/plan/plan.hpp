@@ -51,6 +51,12 @@ enum class Optimizer : std::uint8_t {
   kSgdMomentum
 };
 
+/// Whether it is a paper's schedule, which no framework runs as it is.
+[[nodiscard]] constexpr bool is_textbook(StrategyName name) {
+  using enum StrategyName;
+  return name == kNaive || name == kZero1 || name == kZero2 || name == kZero3;
+}
+
 /// How a model is trained, without a word about the machine.
 struct Plan {
   StrategyName strategy = StrategyName::kDdp;

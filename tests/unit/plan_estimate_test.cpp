@@ -82,7 +82,7 @@ TEST_CASE("what a plan holds at least is no more than what it is simulated to ho
     CHECK(each.least_memory < 1.02 * each.peak);
   }
   // And no idle bound either: in the middle of the space it is most of what is held.
-  CHECK(std::ranges::count_if(all, [](Compared const& each) { return each.least_memory > 0.75 * each.peak; }) >
+  CHECK(std::ranges::count_if(all, [](Compared const& each) { return each.least_memory > 0.7 * each.peak; }) >
         std::ssize(all) / 2);
 }
 
