@@ -34,7 +34,8 @@ TEST_CASE("a trace never replaces the scenario that it comes from", "[cli]") {
   folder.write("good.json", small_scenario());
   std::filesystem::create_symlink("good.json", folder.path("link.json"));
   auto const path = GENERATE("good.json", "./good.json", "link.json");
-  check_refusal(trace_to(folder, path), {"--trace " + std::string{path}, "good.json is an input and would be replaced", "name another file"});
+  check_refusal(trace_to(folder, path),
+                {"--trace " + std::string{path}, "good.json is an input and would be replaced", "name another file"});
   CHECK(read_file(folder.path("good.json")) == small_scenario());
 }
 

@@ -1,4 +1,5 @@
 #include "reports/goodput.hpp"
+
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;
