@@ -164,7 +164,8 @@ reports::Accuracy accuracy_of(std::size_t records, Rows const& rows) {
   accuracy.predictors = {predictor(
                              "twinstep", [](ScoredStep const& row) { return row.predicted; }, rows),
                          predictor("one MFU", by_baseline(kMfu), rows), predictor("one HFU", by_baseline(kHfu), rows),
-                         predictor("own one-node row", by_baseline(kSingleNode), rows)};
+                         predictor("own one-node row", by_baseline(kSingleNode), rows),
+                         predictor("… × twinstep's ratio", by_baseline(kRatio), rows)};
   accuracy.families = families_of(rows);
   add_rows(accuracy, rows);
   if (auto const quality = validate::quality_of(rows))

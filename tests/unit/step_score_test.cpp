@@ -67,6 +67,18 @@ TEST_CASE("a row on several nodes may copy the rate of its own model on one node
   CHECK(baseline(rows[1], StepBaseline::kSingleNode) == Approx(1.25));
 }
 
+TEST_CASE("a ratio of nodes is scored from what one node measured", "[steps]") {
+  // One node took 1.25 s and was predicted 1 s; four are predicted 1.2 s: 1.25 · 1.2 / 1 = 1.5 s.
+  auto const records = std::vector{took(1.25), took(1.5, 4)};
+  auto const rows = validate::score_steps(records, [](StepRecord const& record) {
+    auto answer = one_second(record);
+    if (answer.nodes > 1) answer.step_time = Seconds{1.2};
+    return answer;
+  });
+  CHECK_FALSE(rows[0].baselines[static_cast<std::size_t>(StepBaseline::kRatio)]);
+  CHECK(baseline(rows[1], StepBaseline::kRatio) == Approx(1.5));
+}
+
 TEST_CASE("a rate is predicted as tokens a second and GPU", "[steps]") {
   auto const rows = validate::score_steps({read_step(foundry_record())}, one_second);
   CHECK(rows[0].predicted == 8.0);

@@ -12,10 +12,13 @@ bool is_of_steps(ScoredStep const& row) {
                            row.measurement->quantity == StepQuantity::kTokenRate);
 }
 
-/// Measured seconds of a step.
-double measured_time(ScoredStep const& row) {
-  auto const value = row.measurement->value;
+/// Seconds of a step, from a value in the unit of the row.
+double time_of(ScoredStep const& row, double value) {
   return row.measurement->quantity == StepQuantity::kStepTime ? value : row.answer.tokens_per_gpu / value;
+}
+
+double measured_time(ScoredStep const& row) {
+  return time_of(row, row.measurement->value);
 }
 
 /// A step time in the unit of the row.
@@ -74,6 +77,8 @@ void copy_single_node(ScoredStep& row, std::vector<ScoredStep> const& rows) {
   if (nearest == nullptr) return;
   auto const rate = nearest->answer.tokens_per_gpu / measured_time(*nearest);
   row.baselines[static_cast<std::size_t>(StepBaseline::kSingleNode)] = in_unit(row, row.answer.tokens_per_gpu / rate);
+  auto const missed = measured_time(*nearest) / time_of(*nearest, *nearest->predicted);
+  row.baselines[static_cast<std::size_t>(StepBaseline::kRatio)] = in_unit(row, time_of(row, *row.predicted) * missed);
 }
 
 }  // namespace

@@ -31,13 +31,15 @@ struct StepAnswer {
 };
 using StepPredictor = std::function<StepAnswer(StepRecord const&)>;
 
-/// What has to be beaten. All are fitted to, or copied from, the very family that they are scored on.
+/// What has to be beaten, fitted to, or copied from, the very family that it is scored on; and what the prediction is
+/// worth as a ratio of several nodes to one.
 enum class StepBaseline : std::uint8_t {
-  kMfu,        ///< one MFU for each GPU type of the family
-  kHfu,        ///< one HFU: recomputation counts as a third more
-  kSingleNode  ///< tokens a second and GPU of the same model's row on one node, the nearest micro-batch
+  kMfu,         ///< one MFU for each GPU type of the family
+  kHfu,         ///< one HFU: recomputation counts as a third more
+  kSingleNode,  ///< tokens a second and GPU of the same model's row on one node, the nearest micro-batch
+  kRatio        ///< that row, times what is predicted for this row over what is predicted for that one
 };
-inline constexpr std::size_t kStepBaselines = 3;
+inline constexpr std::size_t kStepBaselines = 4;
 
 /// One measurement and what was predicted for it, both in the unit of its source.
 struct ScoredStep {
