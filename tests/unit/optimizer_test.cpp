@@ -63,7 +63,8 @@ TEST_CASE("before PyTorch 2.1, foreach AdamW makes a second temporary of 4 bytes
   auto plan = plan_of(Optimizer::kAdamWForeach);
   auto const temporaries = [&] {
     auto bytes = 0.0;
-    for (auto const& buffer : compiled(tiny_llama(), plan).roles.front().buffers)
+    auto const step = compiled(tiny_llama(), plan);
+    for (auto const& buffer : step.roles.front().buffers)
       if (buffer.category == MemoryCategory::kWorkspace)
         bytes += static_cast<double>((size_of(buffer.type) * buffer.elements.base).count());
     return bytes / static_cast<double>(parameter_count(tiny_llama()));

@@ -100,7 +100,8 @@ TEST_CASE("a chart without points says so", "[reports][page_text]") {
 }
 
 TEST_CASE("charts keep to the width that they are given", "[reports][page_text]") {
-  for (auto const& section : every_chart().sections)
+  auto const page = every_chart();
+  for (auto const& section : page.sections)
     for (auto const& chart : section.charts)
       for (auto const width : std::vector<std::size_t>{60, 80, 120})
         for (auto const& line : lines(chart_text(chart, {.width = width}))) {
