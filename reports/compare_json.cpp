@@ -12,14 +12,6 @@ void write_pair(JsonWriter& json, std::string_view name_a, std::string_view name
   json.member("ratio", pair.ratio());
 }
 
-template <class Items, class Write>
-void write_array(JsonWriter& json, std::string_view key, Items const& items, Write const& write) {
-  json.key(key);
-  json.begin_array();
-  for (auto const& item : items) write(item);
-  json.end_array();
-}
-
 void write_side(JsonWriter& json, std::string_view key, timeline::Manifest const& manifest) {
   json.key(key);
   json.begin_object();
@@ -42,11 +34,11 @@ void write_operation(JsonWriter& json, SpanRow const& span) {
 }
 
 void write_lone_spans(JsonWriter& json, std::string_view key, std::vector<LoneSpan> const& spans) {
-  write_array(json, key, spans, [&](LoneSpan const& span) {
-    json.begin_object();
-    write_operation(json, span);
-    json.member("seconds", span.time);
-    json.end_object();
+  write_array(json, key, spans, [](JsonWriter& out, LoneSpan const& span) {
+    out.begin_object();
+    write_operation(out, span);
+    out.member("seconds", span.time);
+    out.end_object();
   });
 }
 
@@ -55,11 +47,11 @@ void write_memory(JsonWriter& json, Comparison const& comparison) {
   json.begin_object();
   write_pair(json, "a_bytes", "b_bytes", comparison.peak);
   json.end_object();
-  write_array(json, "memory", comparison.memory, [&](CategoryDifference const& row) {
-    json.begin_object();
-    json.member("category", name_of(row.category));
-    write_pair(json, "a_bytes", "b_bytes", row.bytes);
-    json.end_object();
+  write_array(json, "memory", comparison.memory, [](JsonWriter& out, CategoryDifference const& row) {
+    out.begin_object();
+    out.member("category", name_of(row.category));
+    write_pair(out, "a_bytes", "b_bytes", row.bytes);
+    out.end_object();
   });
 }
 
@@ -74,30 +66,30 @@ std::string compare_json(Comparison const& comparison) {
   json.begin_object();
   write_pair(json, "a_s", "b_s", comparison.step_time);
   json.end_object();
-  write_array(json, "breakdown", comparison.shares, [&](ShareDifference const& row) {
-    json.begin_object();
-    json.member("name", row.name);
-    write_pair(json, "a_s", "b_s", row.time);
-    json.end_object();
+  write_array(json, "breakdown", comparison.shares, [](JsonWriter& out, ShareDifference const& row) {
+    out.begin_object();
+    out.member("name", row.name);
+    write_pair(out, "a_s", "b_s", row.time);
+    out.end_object();
   });
-  write_array(json, "kinds", comparison.kinds, [&](KindDifference const& row) {
-    json.begin_object();
-    json.member("kind", name_of(row.kind));
-    write_pair(json, "a_s", "b_s", row.time);
-    json.member("a_spans", row.spans.a);
-    json.member("b_spans", row.spans.b);
-    json.end_object();
+  write_array(json, "kinds", comparison.kinds, [](JsonWriter& out, KindDifference const& row) {
+    out.begin_object();
+    out.member("kind", name_of(row.kind));
+    write_pair(out, "a_s", "b_s", row.time);
+    out.member("a_spans", row.spans.a);
+    out.member("b_spans", row.spans.b);
+    out.end_object();
   });
   write_memory(json, comparison);
-  write_array(json, "roles_only_a", comparison.roles_only_a, [&](std::string const& role) { json.value(role); });
-  write_array(json, "roles_only_b", comparison.roles_only_b, [&](std::string const& role) { json.value(role); });
+  write_values(json, "roles_only_a", comparison.roles_only_a);
+  write_values(json, "roles_only_b", comparison.roles_only_b);
   write_lone_spans(json, "only_a", comparison.only_a);
   write_lone_spans(json, "only_b", comparison.only_b);
-  write_array(json, "spans", comparison.spans, [&](SpanDifference const& span) {
-    json.begin_object();
-    write_operation(json, span);
-    write_pair(json, "a_s", "b_s", span.time);
-    json.end_object();
+  write_array(json, "spans", comparison.spans, [](JsonWriter& out, SpanDifference const& span) {
+    out.begin_object();
+    write_operation(out, span);
+    write_pair(out, "a_s", "b_s", span.time);
+    out.end_object();
   });
   json.end_object();
   return std::move(json).finish();

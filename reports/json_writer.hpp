@@ -65,4 +65,19 @@ class JsonWriter {
   bool follows_key_ = false;
 };
 
+/// `write(json, item)` for each item, as the array `key`.
+template <class Items, class Write>
+void write_array(JsonWriter& json, std::string_view key, Items const& items, Write const& write) {
+  json.key(key);
+  json.begin_array();
+  for (auto const& item : items) write(json, item);
+  json.end_array();
+}
+
+/// The values themselves, as the array `key`.
+template <class Items>
+void write_values(JsonWriter& json, std::string_view key, Items const& values) {
+  write_array(json, key, values, [](JsonWriter& out, auto const& value) { out.value(value); });
+}
+
 }  // namespace twinstep::reports

@@ -9,18 +9,6 @@ std::optional<double> seconds(std::optional<Seconds> const& time) {
   return time ? std::optional{time->count()} : std::nullopt;
 }
 
-template <class T, class Write>
-void list(JsonWriter& json, std::string_view key, std::vector<T> const& values, Write const& write) {
-  json.key(key);
-  json.begin_array();
-  for (auto const& value : values) write(json, value);
-  json.end_array();
-}
-
-void texts(JsonWriter& json, std::string_view key, std::vector<std::string> const& values) {
-  list(json, key, values, [](JsonWriter& out, std::string const& text) { out.value(text); });
-}
-
 void write_money(JsonWriter& json, std::string_view key, std::optional<Money> const& money) {
   json.key(key);
   if (!money) return json.value(nullptr);
@@ -37,7 +25,7 @@ void write_goal(JsonWriter& json, Plans const& plans) {
   json.member("tokens", goal.tokens);
   json.member("deadline_s", seconds(goal.deadline));
   write_money(json, "budget", goal.budget);
-  list(json, "prices", plans.prices, [](JsonWriter& out, Price const& price) {
+  write_array(json, "prices", plans.prices, [](JsonWriter& out, Price const& price) {
     out.begin_object();
     out.member("per_gpu_hour", price.per_gpu_hour.amount);
     out.member("currency", price.per_gpu_hour.currency);
@@ -86,7 +74,7 @@ void write_plan(JsonWriter& json, PlannedStep const& plan) {
   json.member("peak_memory_bytes", plan.peak);
   json.member("capacity_bytes", plan.capacity);
   write_job(json, plan.job);
-  texts(json, "set", plan.settings);
+  write_values(json, "set", plan.settings);
   json.end_object();
 }
 
@@ -117,12 +105,12 @@ std::string plans_json(Plans const& plans, Seconds wall) {
   json.member("model", plans.model);
   write_goal(json, plans);
   json.member("ranked_by", plans.ranked_by);
-  list(json, "plans", plans.plans, write_plan);
-  list(json, "pareto", plans.pareto, write_plan);
-  list(json, "rejected", plans.rejected, write_rejected);
-  list(json, "minimum_gpus", plans.minimum, write_minimum);
-  texts(json, "verdict", plans.verdict);
-  texts(json, "warnings", plans.warnings);
+  write_array(json, "plans", plans.plans, write_plan);
+  write_array(json, "pareto", plans.pareto, write_plan);
+  write_array(json, "rejected", plans.rejected, write_rejected);
+  write_array(json, "minimum_gpus", plans.minimum, write_minimum);
+  write_values(json, "verdict", plans.verdict);
+  write_values(json, "warnings", plans.warnings);
   json.member("configurations", plans.configurations);
   json.member("simulations", plans.simulations);
   json.member("wall_s", wall.count());

@@ -5,26 +5,13 @@
 namespace twinstep::reports {
 namespace {
 
-/// `write(item)` for each item, as the array `key`.
-template <class Items, class Write>
-void write_array(JsonWriter& json, std::string_view key, Items const& items, Write const& write) {
-  json.key(key);
-  json.begin_array();
-  for (auto const& item : items) write(item);
-  json.end_array();
-}
-
-void write_texts(JsonWriter& json, std::string_view key, std::vector<std::string> const& texts) {
-  write_array(json, key, texts, [&](std::string const& text) { json.value(text); });
-}
-
 void write_named(JsonWriter& json, std::string_view key,
                  std::vector<std::pair<std::string, std::string>> const& entries) {
-  write_array(json, key, entries, [&](auto const& entry) {
-    json.begin_object();
-    json.member("name", entry.first);
-    json.member("value", entry.second);
-    json.end_object();
+  write_array(json, key, entries, [](JsonWriter& out, auto const& entry) {
+    out.begin_object();
+    out.member("name", entry.first);
+    out.member("value", entry.second);
+    out.end_object();
   });
 }
 
@@ -34,7 +21,7 @@ void write_axis(JsonWriter& json, std::string_view key, Axis const& axis) {
   json.member("name", axis.name);
   json.member("unit", axis.unit);
   json.member("is_logarithmic", axis.is_logarithmic);
-  write_texts(json, "categories", axis.categories);
+  write_values(json, "categories", axis.categories);
   json.end_object();
 }
 
@@ -52,8 +39,8 @@ void write_series(JsonWriter& json, Series const& series) {
   json.begin_object();
   json.member("name", series.name);
   json.member("style", name_of(series.style));
-  write_array(json, "points", series.points, [&](ChartPoint const& point) { write_point(json, point); });
-  write_array(json, "x_ends", series.x_ends, [&](double end) { json.value(end); });
+  write_array(json, "points", series.points, write_point);
+  write_values(json, "x_ends", series.x_ends);
   json.end_object();
 }
 
@@ -73,20 +60,20 @@ void write_chart(JsonWriter& json, Chart const& chart) {
   write_axis(json, "x", chart.x);
   write_axis(json, "y", chart.y);
   json.member("is_stacked", chart.is_stacked);
-  write_array(json, "series", chart.series, [&](Series const& series) { write_series(json, series); });
-  write_array(json, "x_marks", chart.x_marks, [&](Mark const& mark) { write_mark(json, mark); });
-  write_array(json, "y_marks", chart.y_marks, [&](Mark const& mark) { write_mark(json, mark); });
+  write_array(json, "series", chart.series, write_series);
+  write_array(json, "x_marks", chart.x_marks, write_mark);
+  write_array(json, "y_marks", chart.y_marks, write_mark);
   json.end_object();
 }
 
 void write_table(JsonWriter& json, PageTable const& table) {
   json.begin_object();
   json.member("title", table.title);
-  write_texts(json, "headers", table.headers);
-  write_array(json, "rows", table.rows, [&](std::vector<std::string> const& row) {
-    json.begin_array();
-    for (auto const& cell : row) json.value(cell);
-    json.end_array();
+  write_values(json, "headers", table.headers);
+  write_array(json, "rows", table.rows, [](JsonWriter& out, std::vector<std::string> const& row) {
+    out.begin_array();
+    for (auto const& cell : row) out.value(cell);
+    out.end_array();
   });
   json.end_object();
 }
@@ -95,8 +82,8 @@ void write_section(JsonWriter& json, Section const& section) {
   json.begin_object();
   json.member("title", section.title);
   json.member("text", section.text);
-  write_array(json, "tables", section.tables, [&](PageTable const& table) { write_table(json, table); });
-  write_array(json, "charts", section.charts, [&](Chart const& chart) { write_chart(json, chart); });
+  write_array(json, "tables", section.tables, write_table);
+  write_array(json, "charts", section.charts, write_chart);
   json.end_object();
 }
 
@@ -109,9 +96,9 @@ std::string page_json(Page const& page) {
   json.member("text", page.text);
   write_named(json, "headlines", page.headlines);
   write_named(json, "facts", page.facts);
-  write_texts(json, "commands", page.commands);
-  write_texts(json, "warnings", page.warnings);
-  write_array(json, "sections", page.sections, [&](Section const& section) { write_section(json, section); });
+  write_values(json, "commands", page.commands);
+  write_values(json, "warnings", page.warnings);
+  write_array(json, "sections", page.sections, write_section);
   json.end_object();
   return std::move(json).finish();
 }
