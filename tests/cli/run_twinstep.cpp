@@ -57,6 +57,10 @@ std::vector<std::string> Scratch::files() const {
   return names;
 }
 
+int exit_code_of(int status) {
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 Outcome run_twinstep(std::vector<std::string> const& arguments, std::string const& directory,
                      Streams const& elsewhere) {
   auto const streams = Scratch{};
@@ -74,8 +78,8 @@ Outcome run_twinstep(std::vector<std::string> const& arguments, std::string cons
   if (child == 0) become_twinstep(pointers.data(), folder.c_str(), out.c_str(), err.c_str());
   auto status = 0;
   waitpid(child, &status, 0);
-  auto const exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return {exit_code, elsewhere.out.empty() ? read_file(out) : "", elsewhere.err.empty() ? read_file(err) : ""};
+  return {exit_code_of(status), elsewhere.out.empty() ? read_file(out) : "",
+          elsewhere.err.empty() ? read_file(err) : ""};
 }
 
 std::string read_file(std::string const& path) {

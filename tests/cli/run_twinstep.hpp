@@ -44,6 +44,9 @@ struct Streams {
 [[nodiscard]] Outcome run_twinstep(std::vector<std::string> const& arguments, std::string const& directory = {},
                                    Streams const& elsewhere = {});
 
+/// What `waitpid` told, as shells count it: the exit code, or 128 and the signal.
+[[nodiscard]] int exit_code_of(int status);
+
 [[nodiscard]] std::string read_file(std::string const& path);
 
 /// The absolute path of a file of the repository.

@@ -22,14 +22,6 @@ std::string long_sweep() {
     "strategy.name": ["ddp", "zero-1", "zero-2", "zero-3", "fsdp1", "fsdp2"]})");
 }
 
-namespace {
-
-int exit_code_of(int status) {
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-}  // namespace
-
 Outcome run_shell(std::string const& command) {
   auto const streams = Scratch{};
   auto const line = fmt::format("cd '{}' && {{ {}; }} </dev/null >'{}' 2>'{}'", TWINSTEP_SOURCE_FOLDER,

@@ -9,27 +9,13 @@
 
 #include "app/sweep/results.hpp"
 #include "sim/base/input_error.hpp"
+#include "tests/cli/run_twinstep.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;
 using namespace twinstep::app::sweep;
 
 namespace {
-
-/// A folder of its own, removed at the end.
-class Folder {
- public:
-  Folder() : path_{(std::filesystem::temp_directory_path() / "twinstep-results-XXXXXX").string()} {
-    REQUIRE(mkdtemp(path_.data()) != nullptr);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(Folder const&) = delete;
-  Folder& operator=(Folder const&) = delete;
-  [[nodiscard]] std::string file(std::string const& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 Manifest a_manifest() {
   return {.version = "1.2.3", .sweep = "{\"axes\": {}}", .paths = {"cluster.nodes", "strategy"}, .points = 3};
@@ -64,8 +50,8 @@ std::string message_of(auto&& action) {
 }  // namespace
 
 TEST_CASE("rows come back from a results file as they were, in the order of their points", "[sweep]") {
-  auto const folder = Folder{};
-  auto const path = folder.file("r.sqlite");
+  auto const folder = tests::Scratch{};
+  auto const path = folder.path("r.sqlite");
   {
     auto writer = ResultsWriter::create(path, a_manifest());
     for (auto const& row : {a_row(2), a_refusal(1), a_row(0)}) writer.add(row);
@@ -82,8 +68,8 @@ TEST_CASE("rows come back from a results file as they were, in the order of thei
 }
 
 TEST_CASE("a finished results file stands alone, and can be read where nothing may be written", "[sweep]") {
-  auto const folder = Folder{};
-  auto const path = folder.file("r.sqlite");
+  auto const folder = tests::Scratch{};
+  auto const path = folder.path("r.sqlite");
   ResultsWriter::create(path, a_manifest()).finish();
   auto names = std::vector<std::string>{};
   for (auto const& entry : std::filesystem::directory_iterator{std::filesystem::path{path}.parent_path()})
@@ -92,8 +78,8 @@ TEST_CASE("a finished results file stands alone, and can be read where nothing m
 }
 
 TEST_CASE("what was committed can be read while the sweep goes on, and is there after its end", "[sweep]") {
-  auto const folder = Folder{};
-  auto const path = folder.file("r.sqlite");
+  auto const folder = tests::Scratch{};
+  auto const path = folder.path("r.sqlite");
   {
     auto writer = ResultsWriter::create(path, a_manifest());
     writer.add(a_row(0));
@@ -111,8 +97,8 @@ TEST_CASE("what was committed can be read while the sweep goes on, and is there 
 }
 
 TEST_CASE("a results file is not begun twice, and only its own sweep goes on with it", "[sweep]") {
-  auto const folder = Folder{};
-  auto const path = folder.file("r.sqlite");
+  auto const folder = tests::Scratch{};
+  auto const path = folder.path("r.sqlite");
   ResultsWriter::create(path, a_manifest()).finish();
   auto other = a_manifest();
   other.points = 4;
@@ -129,8 +115,8 @@ TEST_CASE("a results file is not begun twice, and only its own sweep goes on wit
 }
 
 TEST_CASE("one process at a time writes a results file", "[sweep]") {
-  auto const folder = Folder{};
-  auto const path = folder.file("r.sqlite");
+  auto const folder = tests::Scratch{};
+  auto const path = folder.path("r.sqlite");
   auto writer = ResultsWriter::create(path, a_manifest());
   // Locks belong to open files: the same process may not open it twice either.
   CHECK_THAT(message_of([&] { static_cast<void>(ResultsWriter::resume(path, a_manifest())); }),
@@ -138,8 +124,8 @@ TEST_CASE("one process at a time writes a results file", "[sweep]") {
 }
 
 TEST_CASE("files of something else and damaged ones are refused and left alone", "[sweep]") {
-  auto const folder = Folder{};
-  auto const path = folder.file("r.sqlite");
+  auto const folder = tests::Scratch{};
+  auto const path = folder.path("r.sqlite");
   SECTION("text") {
     write_text(path, std::string(5000, 'x'));
     CHECK_THAT(message_of([&] { static_cast<void>(read_results(path)); }), Catch::Contains("file is not a database"));
@@ -164,14 +150,14 @@ TEST_CASE("files of something else and damaged ones are refused and left alone",
   }
   SECTION("nothing there, and a folder") {
     CHECK_THAT(message_of([&] { static_cast<void>(read_results(path)); }), Catch::Contains("found no such file"));
-    CHECK_THAT(message_of([&] { static_cast<void>(read_results(folder.file(""))); }),
+    CHECK_THAT(message_of([&] { static_cast<void>(read_results(folder.path(""))); }),
                Catch::Contains("found no regular file"));
   }
 }
 
 TEST_CASE("a disk that is full ends the sweep with what was committed", "[sweep]") {
-  auto const folder = Folder{};
-  auto const path = folder.file("r.sqlite");
+  auto const folder = tests::Scratch{};
+  auto const path = folder.path("r.sqlite");
   auto const child = fork();
   if (child == 0) {  // the limit would stay with this process
     std::signal(SIGXFSZ, SIG_IGN);
