@@ -17,6 +17,11 @@ inline program::StepProgram compiled(strategies::ModelSpec const& model, strateg
   return std::get<program::StepProgram>(std::move(result));
 }
 
+/// Of a buffer whose size is the same on every rank.
+inline double bytes_of(program::Buffer const& buffer) {
+  return static_cast<double>((size_of(buffer.type) * buffer.elements.base).count());
+}
+
 /// LLaMA-2-7B: hidden 4096, 32 layers, 32 heads, feed-forward 11008, vocabulary 32000.
 inline strategies::Transformer llama_2_7b() {
   return {.name = "llama-2-7b",
@@ -86,5 +91,16 @@ inline strategies::Mlp odd_mlp() {
 inline constexpr strategies::StrategyName kAllStrategies[] = {
     strategies::StrategyName::kNaive, strategies::StrategyName::kDdp,   strategies::StrategyName::kZero1,
     strategies::StrategyName::kZero2, strategies::StrategyName::kZero3, strategies::StrategyName::kMegatron};
+
+/// Mixed precision as users of FSDP have it: bf16 compute and gathers, fp32 parameters, fp32 reductions.
+inline strategies::Plan fsdp_plan(strategies::StrategyName name, std::int64_t ranks, std::int64_t micro_batches = 1) {
+  return {.strategy = name,
+          .ranks = ranks,
+          .micro_batch = 2,
+          .global_batch = 2 * ranks * micro_batches,
+          .precision = DataType::kBf16,
+          .parameter_type = DataType::kFp32,
+          .reduce_type = DataType::kFp32};
+}
 
 }  // namespace twinstep::tests

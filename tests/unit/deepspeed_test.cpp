@@ -57,7 +57,7 @@ double held(program::StepProgram const& step, MemorySpace space, bool with_bucke
   for (auto const& buffer : step.roles.front().buffers)
     if (buffer.is_persistent && buffer.space == space && buffer.category != MemoryCategory::kInputs &&
         (with_buckets || buffer.category != MemoryCategory::kBuckets))
-      bytes += static_cast<double>((size_of(buffer.type) * buffer.elements.base).count());
+      bytes += bytes_of(buffer);
   return bytes;
 }
 
@@ -205,8 +205,7 @@ TEST_CASE("buckets of 5e8 elements cost 2 GB more than buckets of 1e7: two of th
     auto buckets = 0.0;
     auto const step = compiled(llama_2_7b(), plan);
     for (auto const& buffer : step.roles.front().buffers)
-      if (buffer.category == MemoryCategory::kBuckets)
-        buckets += static_cast<double>((size_of(buffer.type) * buffer.elements.base).count());
+      if (buffer.category == MemoryCategory::kBuckets) buckets += bytes_of(buffer);
     return buckets;
   };
   CHECK(buckets_of(500'000'000) - buckets_of(10'000'000) == Approx(1.96e9));

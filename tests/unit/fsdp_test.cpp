@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <map>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,8 +17,6 @@ using namespace twinstep;
 using namespace twinstep::strategies;
 using namespace twinstep::tests;
 using program::CollectiveKind;
-using program::MemoryCategory;
-using program::MemorySpace;
 using enum twinstep::strategies::StrategyName;
 using Sharding = FsdpOptions::Sharding;
 using Prefetch = FsdpOptions::Prefetch;
@@ -34,17 +31,6 @@ namespace {
 
 /// Collectives by kind and by the name of their communicator.
 using Route = std::pair<CollectiveKind, std::string>;
-
-/// Mixed precision as users of FSDP have it: bf16 compute and gathers, fp32 parameters, fp32 reductions.
-Plan plan_of(StrategyName name, std::int64_t ranks, std::int64_t micro_batches = 1) {
-  return {.strategy = name,
-          .ranks = ranks,
-          .micro_batch = 2,
-          .global_batch = 2 * ranks * micro_batches,
-          .precision = DataType::kBf16,
-          .parameter_type = DataType::kFp32,
-          .reduce_type = DataType::kFp32};
-}
 
 bool is_hybrid(Sharding sharding) {
   return sharding == Sharding::kHybridShard || sharding == Sharding::kHybridShardZero2;
@@ -105,19 +91,6 @@ std::vector<std::string> issued(program::StepProgram const& step, std::map<std::
   return events;
 }
 
-double bytes_of(program::Buffer const& buffer) {
-  return static_cast<double>((size_of(buffer.type) * buffer.elements.base).count());
-}
-
-/// Bytes of what a rank holds between steps, without the batch.
-std::map<MemoryCategory, double> held(program::StepProgram const& step, MemorySpace space) {
-  auto bytes = std::map<MemoryCategory, double>{};
-  for (auto const& buffer : step.roles.front().buffers)
-    if (buffer.is_persistent && buffer.space == space && buffer.category != MemoryCategory::kInputs)
-      bytes[buffer.category] += bytes_of(buffer);
-  return bytes;
-}
-
 void check(ModelSpec const& model, Plan plan) {
   for (auto const place : {Place::kNone, Place::kCpu}) {
     for (auto const micro_batches : {1, 3}) {
@@ -148,7 +121,7 @@ TEST_CASE("every program of FSDP1 is well-formed, free of races, and its collect
                                 Sharding::kHybridShard, Sharding::kHybridShardZero2})
       for (auto const prefetch : {Prefetch::kBackwardPre, Prefetch::kBackwardPost, Prefetch::kNone})
         for (auto const accumulation : kAccumulations) {
-          auto plan = plan_of(kFsdp1, 4);
+          auto plan = fsdp_plan(kFsdp1, 4);
           plan.shard_group = is_hybrid(sharding) ? 2 : 0;
           plan.fsdp = {.sharding = sharding, .backward_prefetch = prefetch, .accumulation = accumulation};
           plan.fsdp.forward_prefetch = prefetch == Prefetch::kBackwardPost;
@@ -163,7 +136,7 @@ TEST_CASE("so is every program of FSDP2, whatever it reshards", "[fsdp][program]
       for (std::int64_t const group : {0, 2})
         for (auto const accumulation : kAccumulations) {
           if (reshard > 1 && group > 0) continue;  // resharding to a part is its own way to cut the ranks
-          auto plan = plan_of(kFsdp2, 4);
+          auto plan = fsdp_plan(kFsdp2, 4);
           plan.shard_group = group;
           plan.fsdp = {.reshard_after_forward = reshard, .accumulation = accumulation};
           check(model, plan);
@@ -173,7 +146,7 @@ TEST_CASE("so is every program of FSDP2, whatever it reshards", "[fsdp][program]
 }
 
 TEST_CASE("FULL_SHARD moves 3 N elements, padding included: every unit is gathered twice and reduced once", "[fsdp]") {
-  auto plan = plan_of(kFsdp1, 4);
+  auto plan = fsdp_plan(kFsdp1, 4);
   auto const step = compiled(odd_mlp(), plan);
   CHECK(elements_moved(step) == gathered_and_reduced(2 * 308, 308));
   // In bytes: gathers in the type of compute, reductions in theirs, 2 · 2 · 308 + 4 · 308 = 2464.
@@ -188,16 +161,16 @@ TEST_CASE("FULL_SHARD moves 3 N elements, padding included: every unit is gather
 }
 
 TEST_CASE("SHARD_GRAD_OP and reshard_after_forward false move 2 N: parameters stay for backward", "[fsdp]") {
-  auto plan = plan_of(kFsdp1, 4);
+  auto plan = fsdp_plan(kFsdp1, 4);
   plan.fsdp.sharding = Sharding::kShardGradOp;
   CHECK(elements_moved(compiled(odd_mlp(), plan)) == gathered_and_reduced(308, 308));
-  plan = plan_of(kFsdp2, 4);
+  plan = fsdp_plan(kFsdp2, 4);
   plan.fsdp.reshard_after_forward = 0;
   CHECK(elements_moved(compiled(odd_mlp(), plan)) == gathered_and_reduced(384, 384));
 }
 
 TEST_CASE("NO_SHARD sums N elements, none of them padding, and gathers nothing", "[fsdp]") {
-  auto plan = plan_of(kFsdp1, 4);
+  auto plan = fsdp_plan(kFsdp1, 4);
   plan.fsdp.sharding = Sharding::kNoShard;
   CHECK(elements_moved(compiled(odd_mlp(), plan)) ==
         std::map<Route, std::int64_t>{{{CollectiveKind::kAllReduce, "data"}, 300}});
@@ -207,7 +180,7 @@ TEST_CASE("accumulation multiplies what is gathered, and what is reduced unless 
           "[fsdp]") {
   // Three micro-batches.
   auto const moved = [](StrategyName name, bool keeps_parameters, Accumulation accumulation) {
-    auto plan = plan_of(name, 4, 3);
+    auto plan = fsdp_plan(name, 4, 3);
     plan.fsdp.sharding = keeps_parameters ? Sharding::kShardGradOp : Sharding::kFullShard;
     plan.fsdp.reshard_after_forward = keeps_parameters ? 0 : 1;
     plan.fsdp.accumulation = accumulation;
@@ -228,7 +201,7 @@ TEST_CASE("accumulation multiplies what is gathered, and what is reduced unless 
 
 TEST_CASE("backward prefetch decides where FSDP1 issues the next gather; all share one communicator", "[fsdp]") {
   auto const issued_with = [](Prefetch prefetch) {
-    auto plan = plan_of(kFsdp1, 4);
+    auto plan = fsdp_plan(kFsdp1, 4);
     plan.fsdp.backward_prefetch = prefetch;
     auto const step = compiled(odd_mlp(), plan);
     CHECK(step.communicators.size() == 1);
@@ -257,7 +230,7 @@ TEST_CASE("FSDP1's host waits before a gather while two freed units are pending"
   // Each wait takes one free off the list. Forward: the gathers of units 2 and 3 find two frees pending. Backward: that
   // of unit 3 finds those of 2 and 3, that of unit 2 the latter alone, those of units 1 and 0 two again. 2 + 3 waits.
   auto const waits = [](bool limits) {
-    auto plan = plan_of(kFsdp1, 4);
+    auto plan = fsdp_plan(kFsdp1, 4);
     plan.fsdp.limit_all_gathers = limits;
     auto const step = compiled(odd_mlp(), plan);
     auto count = 0;
@@ -275,7 +248,7 @@ TEST_CASE("FSDP1's host waits before a gather while two freed units are pending"
 
 TEST_CASE("the root unit is gathered once a step, every other one twice", "[fsdp]") {
   auto const gathers = [](ModelSpec const& model, StrategyName name, bool shards_root = true) {
-    auto plan = plan_of(name, 4);
+    auto plan = fsdp_plan(name, 4);
     plan.sequence_length = 16;
     plan.fsdp.shards_root = shards_root;
     auto counts = std::map<std::int64_t, int>{};
@@ -315,7 +288,7 @@ TEST_CASE("HYBRID_SHARD shards inside groups and all-reduces each shard over the
     return name;
   };
 
-  auto plan = plan_of(kFsdp1, 8);
+  auto plan = fsdp_plan(kFsdp1, 8);
   plan.shard_group = 4;
   plan.fsdp.sharding = Sharding::kHybridShard;
   auto step = compiled(odd_mlp(), plan);
@@ -325,7 +298,7 @@ TEST_CASE("HYBRID_SHARD shards inside groups and all-reduces each shard over the
   plan.fsdp.sharding = Sharding::kHybridShardZero2;
   CHECK(elements_moved(compiled(odd_mlp(), plan)) == moved(308, 308, 77));
 
-  plan = plan_of(kFsdp2, 8);
+  plan = fsdp_plan(kFsdp2, 8);
   plan.shard_group = 4;
   step = compiled(odd_mlp(), plan);
   CHECK(elements_moved(step) == moved(2 * 384, 384, 96));
@@ -333,7 +306,7 @@ TEST_CASE("HYBRID_SHARD shards inside groups and all-reduces each shard over the
   CHECK(stream_of_all_reduce(step) == "all_reduce");
 
   // Three micro-batches: all-reduced in each, or in the last one alone (set_requires_all_reduce).
-  plan = plan_of(kFsdp2, 8, 3);
+  plan = fsdp_plan(kFsdp2, 8, 3);
   plan.shard_group = 4;
   CHECK(elements_moved(compiled(odd_mlp(), plan)) == moved(6 * 384, 3 * 384, 3 * 96));
   plan.fsdp.accumulation = Accumulation::kReduceScatter;
@@ -343,7 +316,7 @@ TEST_CASE("HYBRID_SHARD shards inside groups and all-reduces each shard over the
 }
 
 TEST_CASE("resharding to groups of m gathers over all ranks in forward, inside the groups in backward", "[fsdp]") {
-  auto plan = plan_of(kFsdp2, 4);
+  auto plan = fsdp_plan(kFsdp2, 4);
   plan.fsdp.reshard_after_forward = 2;
   CHECK(elements_moved(compiled(odd_mlp(), plan)) ==
         std::map<Route, std::int64_t>{{{CollectiveKind::kAllGather, "data"}, 384},
@@ -360,7 +333,7 @@ TEST_CASE("resharding to groups of m gathers over all ranks in forward, inside t
 TEST_CASE("FSDP2 cuts tensors along their first dimension, so 5 rows on 4 ranks take 8", "[fsdp]") {
   // Unit 2 of odd_mlp is 5 rows of 13: 8 · 13 = 104 elements, where FSDP1 pads 65 to 68.
   auto const forward = [](StrategyName name) {
-    auto sizes = sizes_of(compiled(odd_mlp(), plan_of(name, 4)), {CollectiveKind::kAllGather, "data"});
+    auto sizes = sizes_of(compiled(odd_mlp(), fsdp_plan(name, 4)), {CollectiveKind::kAllGather, "data"});
     sizes.resize(4);
     return sizes;
   };
@@ -369,7 +342,7 @@ TEST_CASE("FSDP2 cuts tensors along their first dimension, so 5 rows on 4 ranks 
 }
 
 TEST_CASE("FSDP2 has two gather buffers and one reduction buffer alive: the next ones wait", "[fsdp]") {
-  auto const step = compiled(odd_mlp(), plan_of(kFsdp2, 4));
+  auto const step = compiled(odd_mlp(), fsdp_plan(kFsdp2, 4));
   auto const& role = step.roles.front();
   auto const ops = [&](std::string_view name) {
     auto found = std::vector<OpId>{};
@@ -401,86 +374,6 @@ TEST_CASE("FSDP2 has two gather buffers and one reduction buffer alive: the next
   REQUIRE(reductions.size() == 4);
   REQUIRE(inputs.size() == 4);
   for (std::size_t i = 0; i < 3; ++i) CHECK(waits(inputs[i + 1], reductions[i]));
-}
-
-TEST_CASE("between steps mixed precision holds 12 bytes a parameter over the ranks that shard them", "[fsdp][memory]") {
-  // fp32 parameter 4, two fp32 moments 8; no master beside it, no gradient. LLaMA-2-7B's rows divide by 64.
-  auto const n = static_cast<double>(parameter_count(llama_2_7b()));
-  auto const expect = [&](Plan const& plan, MemorySpace space, double shards) {
-    auto bytes = held(compiled(llama_2_7b(), plan), space);
-    INFO(name_of(plan.strategy) << " over " << shards);
-    CHECK(bytes.size() == 2);
-    CHECK(bytes[MemoryCategory::kParameters] == Approx(4 * n / shards));
-    CHECK(bytes[MemoryCategory::kOptimizer] == Approx(8 * n / shards));
-  };
-  for (auto const name : {kFsdp1, kFsdp2}) {
-    auto plan = plan_of(name, 64);
-    expect(plan, MemorySpace::kDevice, 64);
-    plan.offload.optimizer = plan.offload.parameters = Place::kCpu;
-    expect(plan, MemorySpace::kHost, 64);
-    CHECK(held(compiled(llama_2_7b(), plan), MemorySpace::kDevice).empty());
-    plan = plan_of(name, 64);
-    plan.shard_group = 8;
-    plan.fsdp.sharding = Sharding::kHybridShard;
-    expect(plan, MemorySpace::kDevice, 8);
-  }
-  auto plan = plan_of(kFsdp2, 64);
-  plan.fsdp.reshard_after_forward = 8;  // of the parameters for backward alone
-  expect(plan, MemorySpace::kDevice, 64);
-}
-
-TEST_CASE("FSDP2 gathers into two buffers by turns, the root's and one of a layer's size", "[fsdp][memory]") {
-  // Rows that 64 ranks divide need no padding. Every other gather waits for the copy out of one buffer and takes it.
-  auto const step = compiled(llama_2_7b(), plan_of(kFsdp2, 64, 2));
-  auto sizes = std::vector<std::int64_t>{};
-  for (auto const& buffer : step.roles.front().buffers)
-    if (step.text(buffer.name) == "all_gather_buffer") sizes.push_back(buffer.elements.base);
-  auto const layer = 4 * 4096 * 4096 + 3 * 4096 * 11008 + 2 * 4096;
-  CHECK(sizes == std::vector<std::int64_t>{2 * 32000 * 4096 + 4096, layer});
-}
-
-TEST_CASE("gradient shards of 4 bytes live from the first reduction of their unit to the update", "[fsdp][memory]") {
-  // LLaMA-2-7B: 32 layers and the root, so 33 shards of together 4 N / 64 bytes, whatever type is reduced.
-  auto const n = static_cast<double>(parameter_count(llama_2_7b()));
-  auto const expect = [&](Plan const& plan, double shards, std::string_view reduction) {
-    INFO(name_of(plan.strategy) << " " << name_of(plan.fsdp.sharding) << " reduces " << name_of(*plan.reduce_type));
-    auto const step = compiled(llama_2_7b(), plan);
-    auto const& role = step.roles.front();
-    auto const& update = role.operations.back();
-    REQUIRE(std::get<program::Elementwise>(update.work).function == program::Function::kAdamW);
-    auto bytes = 0.0;
-    auto count = 0;
-    auto first_use = role.operations.size();
-    for (auto const& access : role.accesses_of(update)) {
-      auto const& buffer = role.buffers[access.region.buffer.index()];
-      if (access.mode != program::AccessMode::kRead) continue;
-      bytes += bytes_of(buffer);
-      ++count;
-      CHECK_FALSE(buffer.is_persistent);
-      CHECK(buffer.category == MemoryCategory::kGradients);
-      CHECK(buffer.last_use.index() + 1 == role.operations.size());
-      first_use = std::min(first_use, buffer.first_use.index());
-    }
-    CHECK(count == 33);
-    CHECK(bytes == Approx(4 * n / shards));
-    // The last layer is reduced first, by its backward in the first of the two micro-batches.
-    CHECK(step.text(role.operations[first_use].scope) == "layer.31.backward");
-    auto const earlier = std::span{role.operations}.first(first_use + 1);
-    auto const reductions =
-        std::ranges::count_if(earlier, [&](program::Operation const& op) { return step.text(op.name) == reduction; });
-    CHECK(reductions <= 1);
-  };
-  for (auto const reduce_type : {DataType::kBf16, DataType::kFp32}) {
-    for (auto const name : {kFsdp1, kFsdp2}) {
-      auto plan = plan_of(name, 64, 2);
-      plan.reduce_type = reduce_type;
-      expect(plan, 64, "unit.reduce_scatter");
-    }
-    auto plan = plan_of(kFsdp1, 64, 2);
-    plan.reduce_type = reduce_type;
-    plan.fsdp.sharding = Sharding::kNoShard;
-    expect(plan, 1, "unit.all_reduce");
-  }
 }
 
 TEST_CASE("16-bit sums are divided by about the root of the ranks before and by the rest after", "[fsdp]") {

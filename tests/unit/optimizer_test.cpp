@@ -65,8 +65,7 @@ TEST_CASE("before PyTorch 2.1, foreach AdamW makes a second temporary of 4 bytes
     auto bytes = 0.0;
     auto const step = compiled(tiny_llama(), plan);
     for (auto const& buffer : step.roles.front().buffers)
-      if (buffer.category == MemoryCategory::kWorkspace)
-        bytes += static_cast<double>((size_of(buffer.type) * buffer.elements.base).count());
+      if (buffer.category == MemoryCategory::kWorkspace) bytes += bytes_of(buffer);
     return bytes / static_cast<double>(parameter_count(tiny_llama()));
   };
   auto const now = temporaries();

@@ -164,8 +164,7 @@ TEST_CASE("persistent memory of a rank follows the ZeRO paper", "[strategies][me
     auto const step = compiled(llama_2_7b(), plan);
     auto bytes = 0.0;
     for (auto const& buffer : step.roles.front().buffers)
-      if (buffer.is_persistent && buffer.category != program::MemoryCategory::kInputs)
-        bytes += static_cast<double>((size_of(buffer.type) * buffer.elements.base).count());
+      if (buffer.is_persistent && buffer.category != program::MemoryCategory::kInputs) bytes += bytes_of(buffer);
     return bytes / n;
   };
   CHECK(persistent(StrategyName::kNaive) == Approx(16));
