@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
-#include <oneapi/tbb/parallel_for.h>
 #include <optional>
 #include <utility>
 #include <variant>
 
 #include "app/ask.hpp"
+#include "app/parallel.hpp"
 #include "sim/base/input_error.hpp"
 #include "strategies/plan/read_plan.hpp"
 
@@ -41,16 +41,6 @@ Strategies read_strategies(Question const& question, Space& space) {
     }
   }
   return out;
-}
-
-template <class Out, class Make>
-std::vector<Out> in_parallel(std::size_t count, Make const& make) {
-  auto out = std::vector<std::optional<Out>>(count);
-  oneapi::tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) { out[i].emplace(make(i)); });
-  auto values = std::vector<Out>{};
-  values.reserve(count);
-  for (auto& each : out) values.push_back(std::move(*each));
-  return values;
 }
 
 std::optional<Simulated> simulate(Question const& question, Machines const& machines, Candidate const& candidate) {
@@ -111,7 +101,7 @@ class Simulating {
   }
 
   void run(std::vector<std::size_t> const& batch) {
-    auto results = in_parallel<std::optional<Simulated>>(batch.size(), [&](std::size_t i) {
+    auto results = map_indices(batch.size(), [&](std::size_t i) {
       auto result = simulate(question_, *space_.machines, space_.candidates[batch[i]]);
       if (progress_) progress_();
       return result;
@@ -160,10 +150,10 @@ Space estimate_all(Question const& question) {
   auto const& model = question.scenario.model;
   auto const samples = question.scenario.plan.global_batch / question.scenario.plan.ranks;
   auto const works = work_choices(model, samples);
-  auto const strategy_part = in_parallel<StrategyTerms>(strategies.plans.size(), [&](std::size_t i) {
+  auto const strategy_part = map_indices(strategies.plans.size(), [&](std::size_t i) {
     return strategy_terms(model, strategies.plans[i], machines.of(strategies.plans[i].strategy));
   });
-  auto const work_part = in_parallel<WorkTerms>(works.size() * machines.count(), [&](std::size_t i) {
+  auto const work_part = map_indices(works.size() * machines.count(), [&](std::size_t i) {
     auto const plan = with_choice(strategies.plans.front(), works[i % works.size()]);
     return work_terms(model, plan, machines.machine(i / works.size()));
   });

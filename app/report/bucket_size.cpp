@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "app/report/parallel.hpp"
+#include "app/parallel.hpp"
 #include "app/report/scale.hpp"
 #include "app/report/sections.hpp"
 #include "sim/base/input_error.hpp"

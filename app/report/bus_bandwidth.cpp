@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "app/report/parallel.hpp"
+#include "app/parallel.hpp"
 #include "app/report/regions.hpp"
 #include "app/report/sections.hpp"
 #include "reports/quantity_text.hpp"

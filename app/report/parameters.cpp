@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "app/ask.hpp"
-#include "app/report/parallel.hpp"
+#include "app/parallel.hpp"
 #include "app/report/scale.hpp"
 
 namespace twinstep::app {

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "app/report/parallel.hpp"
+#include "app/parallel.hpp"
 #include "reports/quantity_text.hpp"
 #include "sim/base/input_error.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "app/report/parallel.hpp"
+#include "app/parallel.hpp"
 #include "sim/base/input_error.hpp"
 
 namespace twinstep::app {

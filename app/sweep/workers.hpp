@@ -7,7 +7,8 @@
 #include "app/sweep/evaluate.hpp"
 #include "app/sweep/table.hpp"
 
-/// The cores of this machine: the only place that knows oneTBB.
+/// A sweep on the cores of this machine, by oneTBB's pipeline: points come and go in order (app/parallel.hpp is for
+/// what is counted beforehand).
 namespace twinstep::app::sweep {
 
 /// A point's row, or nothing where a constraint leaves the point out.

@@ -1,7 +1,7 @@
 #include <numeric>
 
+#include "app/parallel.hpp"
 #include "app/report/memory_charts.hpp"
-#include "app/report/parallel.hpp"
 #include "app/report/regions.hpp"
 #include "app/report/streams.hpp"
 #include "sim/base/input_error.hpp"

@@ -1,4 +1,4 @@
-#include "app/report/parallel.hpp"
+#include "app/parallel.hpp"
 
 #include <exception>
 #include <tbb/parallel_for.h>
