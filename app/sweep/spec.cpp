@@ -20,6 +20,7 @@ constexpr auto kMostPaths = std::size_t{100};
 struct Base {
   io::Node scenario;
   std::string directory;
+  std::string file = {};  // empty for an inline one
 };
 
 std::string folder_of(std::filesystem::path const& file) {
@@ -38,7 +39,7 @@ Base read_base(io::Node const& sweep) {
   if (auto error = std::error_code{}; !std::filesystem::exists(path, error))
     base.fail(fmt::format("found no file {}", twinstep::quoted(path.string())),
               "paths are seen from the sweep's folder");
-  return {io::parse_file(path.string()), folder_of(path)};
+  return {io::parse_file(path.string()), folder_of(path), path.string()};
 }
 
 /// The value at a dotted path; nothing where the document does not say it.
@@ -111,10 +112,10 @@ Sweep::Sweep(std::string const& path) : Sweep{io::parse_file(path)} {}
 
 Sweep::Sweep(io::Node document) : document_{std::move(document)}, base_{document_} {
   document_.allow_only({"base", "points", "axes", "constraints"});
-  std::tie(base_, directory_) = [this] {
-    auto base = read_base(document_);
-    return std::pair{std::move(base.scenario), std::move(base.directory)};
-  }();
+  auto base = read_base(document_);
+  base_ = std::move(base.scenario);
+  directory_ = std::move(base.directory);
+  base_file_ = std::move(base.file);
   if (auto const points = document_.find("points")) add_points(*points);
   if (auto const axes = document_.find("axes")) {
     if (axes->members().empty()) axes->fail("found no axis, expected at least one", "name a path and its values");
@@ -129,6 +130,7 @@ Sweep::Sweep(io::Node document) : document_{std::move(document)}, base_{document
     add_axis("strategy", strategy);
   if (auto const constraints = document_.find("constraints"))
     for (auto const& each : constraints->elements()) add_constraint(each);
+  refuse_overruled_values();
   lay_out();
 }
 
@@ -168,6 +170,23 @@ void Sweep::add_constraint(io::Node const& text) {
     if (find_path(base_, path) || std::ranges::any_of(paths_, is_set)) continue;
     text.fail(fmt::format("found {}, which neither the base nor an axis says", twinstep::quoted(path)),
               suggest_name(path, {paths_.begin(), paths_.end()}));
+  }
+}
+
+/// A row would say one value and be computed with another.
+void Sweep::refuse_overruled_values() const {
+  constexpr auto kMostValues = std::int64_t{1000};
+  for (auto const& dimension : dimensions_) {
+    auto const* axis = std::get_if<Axis>(&dimension.content);
+    for (auto const& inner : paths_) {
+      if (axis == nullptr || inner == paths_[axis->path] || !is_within(inner, paths_[axis->path])) continue;
+      auto const rest = std::string_view{inner}.substr(paths_[axis->path].size() + 1);
+      for (std::int64_t i = 0; i < std::min(dimension.size, kMostValues); ++i)
+        if (find_path(axis->values.value(i), rest))
+          document_.fail(fmt::format("found {} beside values of {} that say it too", twinstep::quoted(inner),
+                                     twinstep::quoted(paths_[axis->path])),
+                         "leave it out of one of them");
+    }
   }
 }
 

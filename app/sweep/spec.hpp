@@ -34,6 +34,8 @@ class Sweep {
   [[nodiscard]] std::int64_t points() const { return points_; }
   /// Folder in which the base's own files are looked for.
   [[nodiscard]] std::string const& directory() const { return directory_; }
+  /// The base's file; empty where it stands in the sweep.
+  [[nodiscard]] std::string const& base_file() const { return base_file_; }
 
   [[nodiscard]] std::vector<Setting> settings(std::int64_t point) const;
   /// The base with the settings of a point, the shorter paths first.
@@ -71,6 +73,7 @@ class Sweep {
   void add_points(io::Node const& points);
   void add_constraint(io::Node const& text);
   void lay_out();
+  void refuse_overruled_values() const;
   /// Where the path stands in `paths_`, where it is added unless it is there.
   std::size_t path_index(std::string_view path, io::Node const& place);
   [[nodiscard]] bool touches(Dimension const& dimension, std::string_view part) const;
@@ -78,6 +81,7 @@ class Sweep {
   io::Node document_;
   io::Node base_;
   std::string directory_;
+  std::string base_file_;
   std::vector<std::string> paths_;
   std::vector<Dimension> dimensions_;
   std::vector<Constraint> constraints_;

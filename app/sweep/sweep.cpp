@@ -77,9 +77,13 @@ void check_size(Sweep const& sweep, SweepOptions const& options) {
       one_line(options.sweep), sweep.points(), options.max_points, sweep.points())};
 }
 
-void check_exports(SweepOptions const& options) {
-  if (options.csv) check_writable("--csv", *options.csv, {options.sweep, options.out.value_or(options.sweep)});
-  if (options.jsonl) check_writable("--jsonl", *options.jsonl, {options.sweep, options.out.value_or(options.sweep)});
+/// @param base  the file of the sweep's scenario
+void check_exports(SweepOptions const& options, std::string const& base) {
+  auto kept = std::vector{options.sweep, base};
+  if (options.out) kept.push_back(*options.out);
+  if (options.csv) check_writable("--csv", *options.csv, kept);
+  if (options.csv) kept.push_back(*options.csv);
+  if (options.jsonl) check_writable("--jsonl", *options.jsonl, kept);
 }
 
 /// A sweep on its way into its results file, in the process that writes it.
@@ -121,7 +125,7 @@ class Leader {
  private:
   std::unique_ptr<ResultsWriter> open() {
     check_size(sweep_, *options_);
-    check_exports(*options_);
+    check_exports(*options_, sweep_.base_file());
     for (auto const& warning : evaluator_.check()) warn(warning);
     auto const manifest = manifest_of(sweep_, run_options(*options_));
     auto const& out = *options_->out;
@@ -232,7 +236,7 @@ int run_sweep(SweepOptions const& options) {
   if (options.out && options.out->empty())
     throw InputError{"--out \"\": found an empty name, expected a file; name one"};
   if (!options.out) {
-    check_exports(options);
+    check_exports(options, options.sweep);
     return tell(options.sweep, options, {});
   }
   if (auto const obstacle = why_not_together(environment)) throw InputError{*obstacle};

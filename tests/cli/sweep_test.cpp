@@ -243,6 +243,8 @@ TEST_CASE("what is wrong with a sweep is said in one line, and no file is made",
        "found the end in the constraint, expected a comparison"},
       {R"("axes": {"cluster.nodes": [1]}, "constraints": ["cluster.nods < 2"])",
        "found \"cluster.nods\", which neither the base nor an axis says"},
+      {R"("axes": {"strategy": [{"name": "ddp"}, {"name": "fsdp2"}], "strategy.name": ["zero-3"]})",
+       "found \"strategy.name\" beside values of \"strategy\" that say it too"},
       {R"("axis": {"cluster.nodes": [1]})", "found the unknown key \"axis\"; did you mean \"axes\"?"},
   }));
   CHECK_THAT(refusal(small_sweep(each.parts)), Contains(each.message));
@@ -283,6 +285,24 @@ TEST_CASE("a place that cannot be written is refused before anything is computed
   CHECK_THAT(refusal(sweep, {"--out", "/nowhere/results.sqlite"}), Contains("cannot be written"));
   CHECK_THAT(refusal(sweep, {"--out", "/tmp"}), Contains("/tmp: found no regular file"));
   CHECK_THAT(refusal(sweep, {"--csv", "/tmp/x.csv"}), Contains("file is not a database"));
+}
+
+TEST_CASE("an export replaces neither results nor the base nor another export", "[cli][sweep][bad_input]") {
+  auto const folder = Scratch{};
+  auto const base = folder.write("base.json", small_scenario());
+  auto const sweep = folder.write("sweep.json", R"({"base": "base.json", "axes": {"cluster.nodes": [1]}})");
+  auto const out = folder.path("results.sqlite");
+  auto const refused = [&](std::vector<std::string> const& options) {
+    auto arguments = std::vector<std::string>{"sweep", sweep, "--out", out};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    auto const outcome = run_twinstep(arguments);
+    return outcome.exit_code == 2 && outcome.err.find("would be replaced") != std::string::npos;
+  };
+  auto const csv = folder.path("rows");
+  CHECK(refused({"--csv", base}));
+  CHECK(refused({"--csv", out}));
+  CHECK(refused({"--csv", csv, "--jsonl", csv}));
+  CHECK(read_file(base) == small_scenario());
 }
 
 TEST_CASE("tasks that srun started without MPI are told how to be one", "[cli][sweep][bad_input]") {
