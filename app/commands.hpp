@@ -56,7 +56,10 @@ struct PlanOptions {
   std::optional<std::string> tokens;
   std::optional<std::string> deadline;
   std::optional<std::string> budget;
-  std::vector<std::string> prices;  ///< one, or one for each cluster
+  std::optional<std::string> energy;    ///< "2 GWh"
+  std::optional<std::string> headroom;  ///< "5 %"
+  std::vector<std::string> what_if;     ///< "path=value", each by itself
+  std::vector<std::string> prices;      ///< one, or one for each cluster
   std::optional<std::string> power;
   std::optional<double> pue;
   std::optional<std::string> mtbf;

@@ -32,12 +32,14 @@ std::optional<Job> job_of(JobStep const& step, Goal const& goal, std::optional<P
   return job;
 }
 
-bool meets_deadline(Job const& job, Goal const& goal) {
-  return !goal.deadline || job.time <= *goal.deadline;
-}
-
-bool within_budget(Job const& job, Goal const& goal) {
-  return !goal.budget || (job.cost && job.cost->amount <= goal.budget->amount);
+Misses misses_of(Job const& job, Goal const& goal) {
+  auto misses = Misses{};
+  if (goal.deadline && job.time > *goal.deadline) misses.late = job.time - *goal.deadline;
+  if (goal.budget && job.cost && job.cost->amount > goal.budget->amount)
+    misses.over_budget = Money{job.cost->amount - goal.budget->amount, job.cost->currency};
+  if (goal.most_energy_kwh && job.energy_kwh && *job.energy_kwh > *goal.most_energy_kwh)
+    misses.over_energy_kwh = *job.energy_kwh - *goal.most_energy_kwh;
+  return misses;
 }
 
 }  // namespace twinstep::reports

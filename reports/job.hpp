@@ -35,6 +35,7 @@ struct Goal {
   std::optional<double> tokens;     ///< or samples, to train on
   std::optional<Seconds> deadline;  ///< from the start
   std::optional<Money> budget;
+  std::optional<double> most_energy_kwh;
   std::optional<double> watts_per_gpu;  ///< of a node with all that is in it, for each of its GPUs
   double pue = 1;                       ///< power of the facility over that of its nodes
   std::optional<Reliability> reliability;
@@ -63,8 +64,13 @@ struct Job {
 /// Nothing without tokens to train on. Goodput is that of checkpoints at Daly's interval.
 [[nodiscard]] std::optional<Job> job_of(JobStep const& step, Goal const& goal, std::optional<Price> const& price);
 
-/// Whether the job ends in time and within its budget; true where there is no such limit.
-[[nodiscard]] bool meets_deadline(Job const& job, Goal const& goal);
-[[nodiscard]] bool within_budget(Job const& job, Goal const& goal);
+/// By how much a job is beyond the limits of its goal; nothing where it keeps one, or there is none.
+struct Misses {
+  std::optional<Seconds> late;
+  std::optional<Money> over_budget;
+  std::optional<double> over_energy_kwh;
+  [[nodiscard]] bool any() const { return late || over_budget || over_energy_kwh; }
+};
+[[nodiscard]] Misses misses_of(Job const& job, Goal const& goal);
 
 }  // namespace twinstep::reports

@@ -20,11 +20,13 @@ struct PlannedStep {
   std::int64_t shard_group = 1;  ///< ranks that share one copy of what is sharded; 1 if nothing is
   std::int64_t micro_batch = 1;
   std::int64_t accumulation = 1;
-  std::string recompute;  ///< "none", "selective", "full every 2"
-  std::string offload;    ///< "none", "optimizer", "parameters + activations"
-  Seconds estimate;       ///< of the step, in closed form
+  bool is_continued = false;  ///< the step is long: its first micro-batches were simulated, and those after repeat them
+  std::string recompute;      ///< "none", "selective", "full every 2"
+  std::string offload;        ///< "none", "optimizer", "parameters + activations", "optimizer (NVMe)"
+  Seconds estimate;           ///< of the step, in closed form
   Duration step_time;
   TokensPerSecond token_rate;
+  std::string counted = "tokens";  ///< in that rate; "samples" where a model has no sequences
   std::optional<double> mfu;
   Bytes peak;
   Bytes capacity;
@@ -37,8 +39,32 @@ struct RejectedPlans {
   std::string cluster;
   std::int64_t gpus = 1;
   std::string strategy;
-  std::int64_t count = 0;  ///< of configurations; 0 where the strategy was not tried
-  std::string reason;      ///< of the one that comes nearest, with its numbers
+  std::int64_t count = 0;   ///< of configurations; 0 where the strategy was not tried
+  bool others_fit = false;  ///< other configurations of the strategy
+  std::string reason;       ///< of the one that comes nearest, with its numbers
+};
+
+/// What one number of GPUs that the user asked for comes to.
+struct GpuCount {
+  std::string cluster;
+  std::int64_t gpus = 1;
+  std::optional<PlannedStep> best;  ///< of the plans that fit there, by the ranking
+  std::string reason;               ///< why there is none
+};
+
+/// What a change of the scenario does to the best plan on so many GPUs.
+struct WhatIf {
+  std::string setting;  ///< "cluster.node.nic=800 Gb/s"
+  std::string cluster;
+  std::int64_t gpus = 1;
+  std::optional<PlannedStep> before;  ///< nothing where none fits
+  std::optional<PlannedStep> after;
+};
+
+/// The soonest that the goal can be reached, on any number of GPUs.
+struct Soonest {
+  std::int64_t gpus = 1;
+  Seconds time;
 };
 
 struct MinimumGpus {
@@ -46,16 +72,21 @@ struct MinimumGpus {
   std::optional<std::int64_t> fit;            ///< on which a plan fits
   std::optional<std::int64_t> meet_deadline;  ///< on which one ends in time too; nothing without a deadline
   std::int64_t most = 1;                      ///< that were looked at: the fabric's, as far as they divide the batch
+  std::optional<Soonest> soonest;             ///< where none ends in time
 };
 
 /// What `plan` found.
 struct Plans {
   std::string model;
-  std::int64_t batch_tokens = 0;  ///< of a global batch
+  std::vector<std::string> settings;  ///< "path=value": what the user changed of the scenario
+  double headroom = 0;                ///< the share of each GPU's memory that is left free
+  std::int64_t batch_tokens = 0;      ///< of a global batch
   Goal goal;
   std::vector<Price> prices;
-  std::vector<PlannedStep> plans;   ///< ranked
-  std::string ranked_by;            ///< "step time"
+  std::vector<PlannedStep> plans;  ///< ranked
+  std::string ranked_by;           ///< "step time"
+  std::vector<GpuCount> counts;    ///< in the order of asking
+  std::vector<WhatIf> what_if;
   std::vector<PlannedStep> pareto;  ///< by time; each costs less than those before it
   std::vector<RejectedPlans> rejected;
   std::vector<MinimumGpus> minimum;
@@ -74,8 +105,14 @@ struct Plans {
 /// Source: McCandlish et al., arXiv 1812.06162, equations 2.11 and 5.1 to 5.3, (S/S_min - 1) (E/E_min - 1) = 1.
 [[nodiscard]] std::string critical_batch_warning(double batch_tokens, double critical_tokens);
 
+/// "12.3 days late, 1.2 M USD over"; empty where nothing is missed.
+[[nodiscard]] std::string misses_text(Misses const& misses);
+/// "12.3 MWh", "4.10 GWh".
+[[nodiscard]] std::string energy_text(double kwh);
 /// "12.4 days", "3.1 hours".
 [[nodiscard]] std::string long_time_text(Seconds time);
+/// Three digits and a suffix: "8.39 M".
+[[nodiscard]] std::string rounded(double amount);
 /// "1.93 M USD".
 [[nodiscard]] std::string money_text(Money const& money);
 

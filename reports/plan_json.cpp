@@ -32,6 +32,7 @@ void write_goal(JsonWriter& json, Plans const& plans) {
     out.member("date", price.date);
     out.end_object();
   });
+  json.member("energy_kwh", goal.most_energy_kwh);
   json.member("watts_per_gpu", goal.watts_per_gpu);
   json.member("pue", goal.pue);
   json.member("critical_batch_tokens", goal.critical_batch);
@@ -39,7 +40,16 @@ void write_goal(JsonWriter& json, Plans const& plans) {
   json.end_object();
 }
 
-void write_job(JsonWriter& json, std::optional<Job> const& job) {
+void write_misses(JsonWriter& json, Misses const& misses) {
+  json.key("misses");
+  json.begin_object();
+  json.member("late_s", seconds(misses.late));
+  write_money(json, "over_budget", misses.over_budget);
+  json.member("over_energy_kwh", misses.over_energy_kwh);
+  json.end_object();
+}
+
+void write_job(JsonWriter& json, std::optional<Job> const& job, Goal const& goal) {
   json.key("job");
   if (!job) return json.value(nullptr);
   json.begin_object();
@@ -52,10 +62,11 @@ void write_job(JsonWriter& json, std::optional<Job> const& job) {
               job->failures ? std::optional{job->failures->between_failures.count()} : std::nullopt);
   json.member("checkpoint_s", job->failures ? std::optional{job->failures->checkpoint.count()} : std::nullopt);
   json.member("checkpoint_interval_s", seconds(job->checkpoints));
+  write_misses(json, misses_of(*job, goal));
   json.end_object();
 }
 
-void write_plan(JsonWriter& json, PlannedStep const& plan) {
+void write_plan(JsonWriter& json, PlannedStep const& plan, Goal const& goal) {
   json.begin_object();
   json.member("cluster", plan.cluster);
   json.member("nodes", plan.nodes);
@@ -65,16 +76,43 @@ void write_plan(JsonWriter& json, PlannedStep const& plan) {
   json.member("shard_group", plan.shard_group);
   json.member("micro_batch", plan.micro_batch);
   json.member("accumulation", plan.accumulation);
+  json.member("continued", plan.is_continued);
   json.member("recompute", plan.recompute);
   json.member("offload", plan.offload);
   json.member("step_time_s", plan.step_time);
   json.member("closed_form_s", plan.estimate.count());
   json.member("tokens_per_s", plan.token_rate.count());
+  json.member("counted", plan.counted);
   json.member("mfu", plan.mfu);
   json.member("peak_memory_bytes", plan.peak);
   json.member("capacity_bytes", plan.capacity);
-  write_job(json, plan.job);
+  write_job(json, plan.job, goal);
   write_values(json, "set", plan.settings);
+  json.end_object();
+}
+
+void write_best(JsonWriter& json, std::string_view key, std::optional<PlannedStep> const& plan, Goal const& goal) {
+  json.key(key);
+  if (!plan) return json.value(nullptr);
+  write_plan(json, *plan, goal);
+}
+
+void write_count(JsonWriter& json, GpuCount const& count, Goal const& goal) {
+  json.begin_object();
+  json.member("cluster", count.cluster);
+  json.member("gpus", count.gpus);
+  write_best(json, "best", count.best, goal);
+  json.member("reason", count.reason);
+  json.end_object();
+}
+
+void write_what_if(JsonWriter& json, WhatIf const& question, Goal const& goal) {
+  json.begin_object();
+  json.member("set", question.setting);
+  json.member("cluster", question.cluster);
+  json.member("gpus", question.gpus);
+  write_best(json, "before", question.before, goal);
+  write_best(json, "after", question.after, goal);
   json.end_object();
 }
 
@@ -84,6 +122,7 @@ void write_rejected(JsonWriter& json, RejectedPlans const& rejected) {
   json.member("gpus", rejected.gpus);
   json.member("strategy", rejected.strategy);
   json.member("count", rejected.count);
+  json.member("others_fit", rejected.others_fit);
   json.member("reason", rejected.reason);
   json.end_object();
 }
@@ -94,6 +133,15 @@ void write_minimum(JsonWriter& json, MinimumGpus const& minimum) {
   json.member("fit", minimum.fit);
   json.member("meet_deadline", minimum.meet_deadline);
   json.member("searched_to", minimum.most);
+  json.key("soonest");
+  if (minimum.soonest) {
+    json.begin_object();
+    json.member("gpus", minimum.soonest->gpus);
+    json.member("time_s", minimum.soonest->time.count());
+    json.end_object();
+  } else {
+    json.value(nullptr);
+  }
   json.end_object();
 }
 
@@ -103,10 +151,17 @@ std::string plans_json(Plans const& plans, Seconds wall) {
   auto json = JsonWriter{};
   json.begin_object();
   json.member("model", plans.model);
+  write_values(json, "set", plans.settings);
+  json.member("headroom", plans.headroom);
   write_goal(json, plans);
   json.member("ranked_by", plans.ranked_by);
-  write_array(json, "plans", plans.plans, write_plan);
-  write_array(json, "pareto", plans.pareto, write_plan);
+  auto const with_goal = [&](auto const& write) {
+    return [&](JsonWriter& out, auto const& each) { write(out, each, plans.goal); };
+  };
+  write_array(json, "plans", plans.plans, with_goal(write_plan));
+  write_array(json, "counts", plans.counts, with_goal(write_count));
+  write_array(json, "pareto", plans.pareto, with_goal(write_plan));
+  write_array(json, "what_if", plans.what_if, with_goal(write_what_if));
   write_array(json, "rejected", plans.rejected, write_rejected);
   write_array(json, "minimum_gpus", plans.minimum, write_minimum);
   write_values(json, "verdict", plans.verdict);

@@ -3,15 +3,19 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "app/plan/read_goal.hpp"
+#include "app/plan/gpu_counts.hpp"
 #include "app/plan/search.hpp"
 #include "reports/plan.hpp"
 
 namespace twinstep::app::plan {
+
+/// Below it a job is lost in failures.
+inline constexpr double kLeastGoodput = 1e-3;
 
 /// The search on one cluster, on whatever number of its nodes.
 class ClusterSearch {
@@ -22,16 +26,16 @@ class ClusterSearch {
 
   [[nodiscard]] reports::Goal const& goal() const { return goal_; }
   [[nodiscard]] std::optional<reports::Price> const& price() const { return price_; }
+  [[nodiscard]] double headroom() const { return headroom_; }
   [[nodiscard]] std::int64_t batch_tokens() const;
   [[nodiscard]] Scenario const& base() const { return base_; }
   [[nodiscard]] std::vector<std::string> const& warnings() const { return base_.warnings; }
-  /// The numbers of GPUs that the options ask for, each of whole nodes and a divisor of the global batch. Throws
-  /// InputError where there is none, with the nearest that are.
-  [[nodiscard]] std::vector<std::int64_t> const& counts() const { return counts_; }
+  /// The numbers of GPUs that the options ask for.
+  [[nodiscard]] AskedCounts const& asked() const { return asked_; }
 
   /// Plans that fit on `gpus`, the fastest first.
   [[nodiscard]] std::vector<reports::PlannedStep> plans_on(std::int64_t gpus, Effort const& effort);
-  /// What was left out there.
+  /// What was left out there, what comes nearest to fitting first.
   [[nodiscard]] std::vector<reports::RejectedPlans> rejected_on(std::int64_t gpus);
   [[nodiscard]] reports::MinimumGpus minimum();
 
@@ -46,21 +50,23 @@ class ClusterSearch {
   };
 
   [[nodiscard]] std::vector<std::string> settings_for(std::int64_t nodes) const;
-  [[nodiscard]] std::vector<std::int64_t> possible_counts() const;
-  [[nodiscard]] std::vector<std::int64_t> asked_counts() const;
+  [[nodiscard]] std::vector<std::string> neutral_settings_for(std::int64_t nodes) const;
   /// Estimated, and simulated no more than `effort` asks for.
   Searched& search(std::int64_t gpus, Effort const& effort);
   Searched& estimated(std::int64_t gpus);
   [[nodiscard]] reports::PlannedStep planned(Question const& question, Simulated const& simulated) const;
   [[nodiscard]] bool ends_in_time(std::int64_t gpus);
+  [[nodiscard]] std::optional<reports::Soonest> soonest();
 
-  PlanOptions const& options_;
+  PlanOptions options_;
   std::optional<std::string> cluster_;
   std::function<void()> progress_;
   Scenario base_;
   reports::Goal goal_;
+  double headroom_ = 0;
   std::optional<reports::Price> price_;
-  std::vector<std::int64_t> counts_;
+  std::unique_ptr<GpuCounts> counts_;
+  AskedCounts asked_;
   std::map<std::int64_t, Searched> searched_;  // by GPUs
   std::size_t configurations_ = 0;
   std::size_t simulations_ = 0;

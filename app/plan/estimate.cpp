@@ -37,7 +37,7 @@ Estimate estimate(StrategyTerms const& strategy, WorkTerms const& work, std::int
   auto const& held = micro_batches > 1 ? strategy.repeated : strategy.once;
   auto const kept = static_cast<double>(work.kept.count());
   auto const beside = work.offloads_activations ? kept : std::max(held.at_turn + kept, held.at_most);
-  return {Seconds{step}, to_bytes(held.always + beside)};
+  return {Seconds{step}, to_bytes(held.always + beside), to_bytes(held.on_host), to_bytes(held.on_nvme)};
 }
 
 }  // namespace twinstep::app::plan

@@ -13,6 +13,8 @@ struct Estimate {
   /// That a GPU has to hold when backward begins, or at another moment beside activations: no more than the simulated
   /// peak, but for a per cent. Where activations go to the host, which then also waits, only what lives all the time.
   Bytes least_memory;
+  Bytes least_host;  ///< of the host's memory, likewise; without activations
+  Bytes least_nvme;
 };
 
 /// A pass takes as long as the host needs to launch it, or as its kernels and what they cannot hide:

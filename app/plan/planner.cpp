@@ -1,6 +1,7 @@
 #include "app/plan/planner.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,12 +12,22 @@
 namespace twinstep::app::plan {
 namespace {
 
+using reports::GpuCount;
 using reports::PlannedStep;
 using reports::Plans;
+
+constexpr auto kOneOfEach = Effort{.plans = 1, .most_simulations = 12};
+
+void check_clusters(std::vector<std::string> const& clusters) {
+  for (auto each = clusters.begin(); each != clusters.end(); ++each)
+    if (std::find(clusters.begin(), each, *each) != each)
+      throw InputError{fmt::format("--cluster: found {} twice; give each once", *each)};
+}
 
 std::vector<ClusterSearch> searches_of(PlanOptions const& options, std::function<void()> const& progress) {
   auto clusters = std::vector<std::optional<std::string>>(options.clusters.begin(), options.clusters.end());
   if (clusters.empty()) clusters.emplace_back();
+  check_clusters(options.clusters);
   if (options.prices.size() > 1 && options.prices.size() != clusters.size())
     throw InputError{fmt::format("--price: found {} prices for {} clusters; give one, or one for each",
                                  options.prices.size(), clusters.size())};
@@ -45,8 +56,31 @@ void check_strategies(std::vector<std::string> const& names) {
                                    suggest_name(name, all_names<strategies::StrategyName>()))};
 }
 
+/// Where no number of GPUs that was asked for can be searched there is no answer, only what could be asked.
+void check_counts(std::vector<ClusterSearch> const& searches) {
+  auto reasons = std::vector<std::string>{};
+  for (auto const& search : searches) {
+    if (!search.asked().searched.empty()) return;
+    for (auto const& [gpus, reason] : search.asked().refused)
+      reasons.push_back(fmt::format("{} GPUs: {}", gpus, reason));
+  }
+  throw InputError{fmt::format("--gpus: {}", fmt::join(reasons, "; "))};
+}
+
+/// A job that failures hardly let go on has no end to plan for.
+void check_goodput(std::vector<PlannedStep> const& plans) {
+  for (auto const& plan : plans)
+    if (auto const& job = plan.job; job && !(job->goodput > kLeastGoodput))
+      throw InputError{
+          fmt::format("--mtbf: found a failure every {:.0f} s on {} GPUs, less than checkpoints of {:.0f} s and "
+                      "restarts of {:.0f} s "
+                      "leave; no job would end: give a longer time between failures, or shorter ones for those",
+                      job->failures->between_failures.count(), plan.gpus, job->failures->checkpoint.count(),
+                      job->failures->restart.count())};
+}
+
 bool reaches_goal(PlannedStep const& plan, reports::Goal const& goal) {
-  return !plan.job || (reports::meets_deadline(*plan.job, goal) && reports::within_budget(*plan.job, goal));
+  return !plan.job || !reports::misses_of(*plan.job, goal).any();
 }
 
 double cost_of(PlannedStep const& plan) {
@@ -58,7 +92,7 @@ void rank(Plans& plans) {
   auto const by_cost = plans.goal.deadline && std::ranges::any_of(plans.plans, [&](PlannedStep const& plan) {
                          return reaches_goal(plan, plans.goal);
                        });
-  plans.ranked_by = by_cost ? "cost, those that end in time first" : plans.goal.tokens ? "time" : "step time";
+  plans.ranked_by = by_cost ? "cost, those that reach the goal first" : plans.goal.tokens ? "time" : "step time";
   auto const is_before = [&](PlannedStep const& a, PlannedStep const& b) {
     auto const [reaches_a, reaches_b] = std::pair{reaches_goal(a, plans.goal), reaches_goal(b, plans.goal)};
     if (reaches_a != reaches_b) return reaches_a;
@@ -76,9 +110,21 @@ std::string deadline_verdict(Plans const& plans, PlannedStep const& fastest) {
   for (auto const& each : plans.minimum) {
     text += each.meet_deadline ? fmt::format("; {} GPUs would do", *each.meet_deadline)
                                : fmt::format("; no number of GPUs up to {} would do", each.most);
-    if (plans.minimum.size() > 1) text += fmt::format(" on {}", each.cluster);
+    if (each.soonest)
+      text += fmt::format(", the soonest is {} on {}", reports::long_time_text(each.soonest->time), each.soonest->gpus);
+    if (plans.minimum.size() > 1) text += fmt::format(" ({})", each.cluster);
   }
   return text + ".";
+}
+
+std::string budget_verdict(reports::Money const& budget, PlannedStep const& cheapest) {
+  return fmt::format("No plan stays within {}: the cheapest costs {} on {} GPUs.", reports::money_text(budget),
+                     reports::money_text(*cheapest.job->cost), cheapest.gpus);
+}
+
+std::string energy_verdict(double most_kwh, PlannedStep const& thriftiest) {
+  return fmt::format("No plan stays within {}: the thriftiest takes {} on {} GPUs.", reports::energy_text(most_kwh),
+                     reports::energy_text(*thriftiest.job->energy_kwh), thriftiest.gpus);
 }
 
 std::string memory_verdict(Plans const& plans) {
@@ -89,36 +135,81 @@ std::string memory_verdict(Plans const& plans) {
   return text + ".";
 }
 
+/// Why the goal is missed, if no plan reaches it: each limit that even the best plan for it is beyond.
 void judge(Plans& plans) {
   if (plans.plans.empty()) {
     if (!plans.rejected.empty()) plans.verdict.push_back(memory_verdict(plans));
     return;
   }
-  if (reaches_goal(plans.plans.front(), plans.goal) || !plans.plans.front().job) return;
+  if (reaches_goal(plans.plans.front(), plans.goal)) return;
   auto const fastest =
       *std::ranges::min_element(plans.plans, {}, [](PlannedStep const& plan) { return plan.job->time; });
-  if (!reports::meets_deadline(*fastest.job, plans.goal)) plans.verdict.push_back(deadline_verdict(plans, fastest));
   auto const cheapest = *std::ranges::min_element(plans.plans, {}, cost_of);
-  if (plans.goal.budget && !reports::within_budget(*cheapest.job, plans.goal))
-    plans.verdict.push_back(fmt::format("No plan stays within {}: the cheapest costs {} on {} GPUs.",
-                                        reports::money_text(*plans.goal.budget),
-                                        reports::money_text(*cheapest.job->cost), cheapest.gpus));
+  auto const thriftiest =
+      *std::ranges::min_element(plans.plans, {}, [](PlannedStep const& plan) { return plan.job->energy_kwh; });
+  if (reports::misses_of(*fastest.job, plans.goal).late) plans.verdict.push_back(deadline_verdict(plans, fastest));
+  if (reports::misses_of(*cheapest.job, plans.goal).over_budget)
+    plans.verdict.push_back(budget_verdict(*plans.goal.budget, cheapest));
+  if (reports::misses_of(*thriftiest.job, plans.goal).over_energy_kwh)
+    plans.verdict.push_back(energy_verdict(*plans.goal.most_energy_kwh, thriftiest));
   if (plans.verdict.empty())
-    plans.verdict.push_back("No plan reaches deadline and budget together: see the front of time and cost.");
+    plans.verdict.push_back("No plan reaches all limits together: see the front of time and cost.");
 }
 
 void add_search(ClusterSearch& search, Effort const& effort, Plans& plans) {
-  for (auto const gpus : search.counts()) {
+  auto const& name = search.base().cluster.name;
+  for (auto const gpus : search.asked().searched) {
     auto found = search.plans_on(gpus, effort);
-    plans.plans.insert(plans.plans.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+    check_goodput(found);
     auto rejected = search.rejected_on(gpus);
-    plans.rejected.insert(plans.rejected.end(), std::make_move_iterator(rejected.begin()),
-                          std::make_move_iterator(rejected.end()));
+    auto const reason = rejected.empty() ? "" : rejected.front().strategy + " " + rejected.front().reason;
+    plans.counts.push_back({name, gpus, std::nullopt, found.empty() ? reason : ""});
+    std::ranges::move(found, std::back_inserter(plans.plans));
+    std::ranges::move(rejected, std::back_inserter(plans.rejected));
   }
+  for (auto const& [gpus, reason] : search.asked().refused) plans.counts.push_back({name, gpus, std::nullopt, reason});
   plans.minimum.push_back(search.minimum());
   plans.configurations += search.configurations();
   plans.simulations += search.simulations();
   if (search.price()) plans.prices.push_back(*search.price());
+}
+
+/// Requires ranked plans.
+void answer_counts(Plans& plans) {
+  std::ranges::stable_sort(plans.counts, {}, &GpuCount::gpus);
+  for (auto& count : plans.counts)
+    for (auto const& plan : plans.plans)
+      if (!count.best && plan.cluster == count.cluster && plan.gpus == count.gpus) count.best = plan;
+}
+
+/// The scenario with each change by itself, on the same numbers of GPUs. Requires answers to these.
+void ask_what_if(PlanOptions const& options, std::function<void()> const& progress, Plans& plans) {
+  for (auto const& setting : options.what_if) {
+    auto changed = options;
+    changed.settings.push_back(setting);
+    auto searches = searches_of(changed, progress);
+    for (auto const& count : plans.counts) {
+      auto const cluster = std::ranges::find(plans.minimum, count.cluster, &reports::MinimumGpus::cluster);
+      auto& search = searches[static_cast<std::size_t>(cluster - plans.minimum.begin())];
+      auto const& possible = search.asked().searched;
+      if (std::ranges::find(possible, count.gpus) == possible.end()) continue;
+      auto after = search.plans_on(count.gpus, kOneOfEach);
+      plans.what_if.push_back({setting, count.cluster, count.gpus, count.best,
+                               after.empty() ? std::nullopt : std::optional{std::move(after.front())}});
+    }
+    for (auto const& search : searches) {
+      plans.configurations += search.configurations();
+      plans.simulations += search.simulations();
+    }
+  }
+}
+
+Effort effort_of(PlanOptions const& options, std::vector<ClusterSearch> const& searches) {
+  auto counts = std::size_t{0};
+  for (auto const& search : searches) counts += search.asked().searched.size();
+  if (counts > 1) return kOneOfEach;
+  if (options.strategies.empty()) return Effort{};
+  return {.plans = static_cast<std::size_t>(options.top), .most_simulations = 96};
 }
 
 }  // namespace
@@ -127,20 +218,22 @@ reports::Plans make_plans(PlanOptions const& options, std::function<void()> cons
   check_strategies(options.strategies);
   auto searches = searches_of(options, progress);
   check_currencies(searches);
-  auto plans = Plans{.model = std::string{model_name(searches.front().base().model)},
-                     .batch_tokens = searches.front().batch_tokens(),
-                     .goal = searches.front().goal(),
-                     .warnings = searches.front().warnings()};
-  auto counts = std::size_t{0};
-  for (auto const& search : searches) counts += search.counts().size();
-  auto const top = static_cast<std::size_t>(options.top);
-  auto const effort = counts > 1                   ? Effort{.plans = 1, .most_simulations = 12}
-                      : options.strategies.empty() ? Effort{}
-                                                   : Effort{.plans = top, .most_simulations = 96};
+  check_counts(searches);
+  auto const& first = searches.front();
+  auto plans = Plans{.model = std::string{model_name(first.base().model)},
+                     .settings = options.settings,
+                     .headroom = first.headroom(),
+                     .batch_tokens = first.batch_tokens(),
+                     .goal = first.goal(),
+                     .warnings = first.warnings()};
+  auto const effort = effort_of(options, searches);
   for (auto& search : searches) add_search(search, effort, plans);
   rank(plans);
   plans.pareto = reports::pareto_front(plans.plans);
+  answer_counts(plans);
   judge(plans);
+  ask_what_if(options, progress, plans);
+  auto const top = static_cast<std::size_t>(options.top);
   if (plans.plans.size() > top) plans.plans.resize(top);
   if (plans.goal.critical_batch) {
     auto const warning =

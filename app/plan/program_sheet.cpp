@@ -1,5 +1,7 @@
 #include "app/plan/program_sheet.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -75,6 +77,7 @@ class Adding {
   ProgramSums sums() {
     for (std::size_t i = 0; i < role_.operations.size(); ++i)
       if (!role_.operations[i].is_on_host()) add(i);
+    add_update_of_drives();
     add_memory();
     return sums_;
   }
@@ -94,7 +97,10 @@ class Adding {
     auto const is_beside = !is_on_compute(op) && pass != Pass::kUpdate && passes_.is_covered(index);
     if (communication != nullptr)
       add(*communication, pass, is_beside);
-    else if (auto const* copy = std::get_if<Copy>(&op.work))
+    else if (auto const* copy = std::get_if<Copy>(&op.work);
+             copy != nullptr && pass == Pass::kUpdate && rate_to_drives(*copy))
+      (copy->direction == CopyDirection::kHostToNvme ? written_ : read_) += seconds(*copy);
+    else if (copy != nullptr)
       sums_.sheet.at(pass, is_beside ? Part::kCopies : Part::kExposed) += seconds(*copy);
     else if (role_.streams[op.stream.index()].is_on_host)
       sums_.sheet.at(pass, is_beside ? Part::kCopies : Part::kExposed) += host_seconds(op);
@@ -111,8 +117,21 @@ class Adding {
   [[nodiscard]] double seconds(Copy const& copy) const {
     auto const rate = copy.direction == CopyDirection::kDeviceToDevice
                           ? machine_.cluster().node.gpu.memory_bandwidth.value * 0.5
-                          : host_copy_rate_;
+                          : rate_to_drives(copy).value_or(host_copy_rate_);
     return static_cast<double>(value(copy.bytes)) / rate.count();
+  }
+  /// A rank's share of the drives' rate, for copies to or from them.
+  [[nodiscard]] std::optional<BytesPerSecond> rate_to_drives(Copy const& copy) const {
+    auto const& node = machine_.cluster().node;
+    auto const reads = copy.direction == CopyDirection::kNvmeToHost;
+    if (!node.drives || (!reads && copy.direction != CopyDirection::kHostToNvme)) return std::nullopt;
+    auto const ranks = static_cast<double>(node.gpus_per_host > 0 ? node.gpus_per_host : node.gpus);
+    return (reads ? node.drives->read.value : node.drives->write.value) * (1 / ranks);
+  }
+  /// While one part of the states is updated, the one before is written and the next is read.
+  void add_update_of_drives() {
+    auto& update = sums_.sheet.at(Pass::kUpdate, Part::kExposed);
+    update = std::max({update, read_, written_});
   }
   [[nodiscard]] double host_seconds(Operation const& op) const {
     auto const* elementwise = std::get_if<Elementwise>(&op.work);
@@ -154,6 +173,8 @@ class Adding {
     auto change = std::vector<double>(role_.operations.size() + 1);
     for (auto const& buffer : role_.buffers) {
       using enum MemoryCategory;
+      if (buffer.is_persistent && buffer.space == MemorySpace::kHost) sums_.held.on_host += bytes(buffer);
+      if (buffer.is_persistent && buffer.space == MemorySpace::kNvme) sums_.held.on_nvme += bytes(buffer);
       if (buffer.space != MemorySpace::kDevice || buffer.category == kActivations || buffer.category == kLogits ||
           buffer.category == kInputs)
         continue;
@@ -181,6 +202,8 @@ class Adding {
   Passes passes_;
   BytesPerSecond host_copy_rate_ = host_copy_rate(machine_);
   CollectiveTimes& known_;
+  double read_ = 0;     // seconds from drives in the update
+  double written_ = 0;  // … to them
   ProgramSums sums_;
 };
 

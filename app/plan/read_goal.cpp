@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/core.h>
@@ -33,13 +34,12 @@ struct Reading {
   std::string_view rest;
 };
 /// Bounded, so that products of a few stay numbers that people can read.
-std::optional<Reading> leading_number(std::string_view text) {
-  constexpr auto kLeast = 1e-9;
+std::optional<Reading> leading_number(std::string_view text, double least = 1e-9) {
   constexpr auto kMost = 1e18;
   text = trimmed(text);
   auto number = 0.0;
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || !(number >= kLeast && number <= kMost)) return std::nullopt;
+  if (error != std::errc{} || !(number >= least && number <= kMost)) return std::nullopt;
   return Reading{number, trimmed(text.substr(static_cast<std::size_t>(end - text.data())))};
 }
 
@@ -103,7 +103,7 @@ reports::Reliability read_reliability(PlanOptions const& options, std::int64_t g
 }  // namespace
 
 double read_amount(std::string const& option, std::string text) {
-  constexpr auto kExpected = "a number such as \"15T\", \"300 B\" or \"4 M tokens\"";
+  constexpr auto kExpected = "a number above zero such as \"15T\", \"300 B\" or \"4 M tokens\"";
   auto const number = leading_number(text);
   if (!number) refuse(option, text, kExpected);
   auto rest = number->rest;
@@ -114,16 +114,42 @@ double read_amount(std::string const& option, std::string text) {
 
 Seconds read_long_time(std::string const& option, std::string const& text) {
   constexpr auto kExpected = "a time above zero such as \"30d\", \"720 h\" or \"10 min\"";
-  constexpr auto kDay = 86'400.0;
+  constexpr auto kUnits =
+      std::to_array<std::tuple<std::string_view, std::string_view, double>>({{"d", "day", 86'400.0},
+                                                                             {"w", "week", 604'800.0},
+                                                                             {"h", "hour", 3600.0},
+                                                                             {"min", "minute", 60.0},
+                                                                             {"s", "second", 1.0}});
   auto const number = leading_number(text);
   if (!number) refuse(option, text, kExpected);
-  for (auto const& [unit, seconds] : {std::pair{"d", kDay}, {"w", 7 * kDay}, {"h", 3600.0}, {"min", 60.0}, {"s", 1.0}})
-    if (number->rest == unit) return Seconds{number->number * seconds};
+  for (auto const& [unit, word, seconds] : kUnits)
+    if (number->rest == unit || number->rest == word || number->rest == fmt::format("{}s", word))
+      return Seconds{number->number * seconds};
   refuse(option, text, kExpected);
 }
 
+double read_energy(std::string const& option, std::string const& text) {
+  constexpr auto kExpected = "an energy above zero such as \"350 MWh\" or \"2 GWh\"";
+  auto const number = leading_number(text);
+  if (!number) refuse(option, text, kExpected);
+  for (auto const& [unit, kwh] : {std::pair{"kWh", 1.0}, {"MWh", 1e3}, {"GWh", 1e6}})
+    if (number->rest == unit) return number->number * kwh;
+  refuse(option, text, kExpected);
+}
+
+double read_share(std::string const& option, std::string const& text) {
+  constexpr auto kExpected = "a share such as \"5%\", from 0% to below 100%";
+  auto const number = leading_number(text, 0);
+  if (!number || number->rest != "%" || number->number >= 100) refuse(option, text, kExpected);
+  return number->number / 100;
+}
+
+double read_headroom(PlanOptions const& options) {
+  return options.headroom ? read_share("--headroom", *options.headroom) : kHeadroom;
+}
+
 reports::Money read_money(std::string const& option, std::string const& text) {
-  constexpr auto kExpected = "an amount and its currency such as \"2 M USD\"";
+  constexpr auto kExpected = "an amount above zero and its currency such as \"2 M USD\"";
   auto const number = leading_number(text);
   if (!number) refuse(option, text, kExpected);
   auto rest = number->rest;
@@ -196,12 +222,14 @@ reports::Goal read_goal(PlanOptions const& options, std::int64_t gpus_per_node) 
   require(has_tokens || !options.mtbf, "--mtbf", "--tokens, how many to train on (\"15T\")");
   require(!options.prices.empty() || !options.budget, "--budget",
           "--price, what a GPU costs and since when (\"2.5 USD/GPU-hour@2026-11\")");
+  require(options.power.has_value() || !options.energy, "--energy", "--power, of a node (\"10.2 kW/node\")");
   require(options.power.has_value() || !options.pue, "--pue", "--power, of a node (\"10.2 kW/node\")");
   require(options.mtbf.has_value() || !options.checkpoint, "--checkpoint", "--mtbf (\"50000 h/GPU\")");
   require(options.mtbf.has_value() || !options.restart, "--restart", "--mtbf (\"50000 h/GPU\")");
   if (options.tokens) goal.tokens = read_amount("--tokens", *options.tokens);
   if (options.deadline) goal.deadline = read_long_time("--deadline", *options.deadline);
   if (options.budget) goal.budget = read_money("--budget", *options.budget);
+  if (options.energy) goal.most_energy_kwh = read_energy("--energy", *options.energy);
   if (options.power) goal.watts_per_gpu = read_watts_per_gpu(*options.power, gpus_per_node);
   if (options.pue) goal.pue = *options.pue;
   if (!(goal.pue >= 1) || goal.pue > 10)

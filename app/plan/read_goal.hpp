@@ -13,7 +13,7 @@ namespace twinstep::app::plan {
 
 /// "15T", "300 B tokens", "4 M", "2e12": K, M, B and T are thousands, millions, billions and trillions.
 [[nodiscard]] double read_amount(std::string const& option, std::string text);
-/// "30d", "720 h", "6 w", and what io::read_duration reads; above zero.
+/// "30d", "3 weeks", "720 h", "10 min"; above zero.
 [[nodiscard]] Seconds read_long_time(std::string const& option, std::string const& text);
 /// "2 M USD", "350000 EUR".
 [[nodiscard]] reports::Money read_money(std::string const& option, std::string const& text);
@@ -21,6 +21,10 @@ namespace twinstep::app::plan {
 [[nodiscard]] reports::Price read_price(std::string const& text, std::int64_t gpus_per_node);
 /// "10.2 kW/node", "1275 W/GPU".
 [[nodiscard]] double read_watts_per_gpu(std::string const& text, std::int64_t gpus_per_node);
+/// "2 GWh", "350 MWh", in kWh.
+[[nodiscard]] double read_energy(std::string const& option, std::string const& text);
+/// "5%", "7.5 %", as a share of one, at least 0 and below 1.
+[[nodiscard]] double read_share(std::string const& option, std::string const& text);
 /// "50000 h/GPU", "260 d/node".
 [[nodiscard]] Seconds read_between_failures(std::string const& text, std::int64_t gpus_per_node);
 
@@ -30,6 +34,11 @@ struct GpuRange {
   std::int64_t most = 0;
 };
 [[nodiscard]] std::vector<GpuRange> read_gpus(std::string const& text);
+
+/// What is left free of each GPU's memory where the user says nothing.
+/// Source: the measured limit of reports::memory_warning, beyond which a third of the records ran slower.
+inline constexpr double kHeadroom = 0.05;
+[[nodiscard]] double read_headroom(PlanOptions const& options);
 
 /// What options say of the job, on nodes of so many GPUs. Throws InputError for what is missing: a budget needs a
 /// price, a deadline tokens, failures the cost of a checkpoint and of a restart.

@@ -4,10 +4,13 @@
 #include <iterator>
 #include <optional>
 #include <utility>
-#include <variant>
+
+#include <fmt/format.h>
 
 #include "app/ask.hpp"
 #include "app/parallel.hpp"
+#include "app/plan/steady_step.hpp"
+#include "reports/quantity_text.hpp"
 #include "sim/base/input_error.hpp"
 #include "strategies/plan/read_plan.hpp"
 
@@ -17,6 +20,7 @@ namespace {
 constexpr std::size_t kAtOnce = 16;          ///< simulations between two looks at what they found, whatever the cores
 constexpr std::size_t kThriftiest = 32;      ///< looked at to tell whether anything fits
 constexpr std::size_t kThriftiestOfOne = 8;  ///< likewise of one strategy
+constexpr double kSurelyTooFull = 1.02;      ///< the least that is held is known within 2 %
 
 /// The strategies that go with the question's training, with their plans for one sequence at a time.
 struct Strategies {
@@ -27,7 +31,12 @@ struct Strategies {
 Strategies read_strategies(Question const& question, Space& space) {
   auto const& [scenario, training, names] = question;
   auto out = Strategies{};
-  for (auto& choice : strategy_choices(scenario.plan.ranks, scenario.cluster.node.gpus)) {
+  auto const& node = scenario.cluster.node;
+  auto const layout = RankLayout{.ranks = scenario.plan.ranks,
+                                 .gpus_per_node = node.gpus,
+                                 .has_drives = node.drives.has_value(),
+                                 .accumulates = scenario.plan.global_batch > scenario.plan.ranks};
+  for (auto& choice : strategy_choices(layout)) {
     auto const json = io::parse({"strategy", strategy_json(choice), false});
     auto const name = std::string{json.at("name").string()};
     auto const is_asked = std::ranges::find(names, name) != names.end();
@@ -46,10 +55,39 @@ Strategies read_strategies(Question const& question, Space& space) {
 std::optional<Simulated> simulate(Question const& question, Machines const& machines, Candidate const& candidate) {
   auto scenario = question.scenario;
   scenario.plan = candidate.plan;
-  auto outcome = run_step(scenario, machines.of(candidate.plan.strategy), {}, Checks::kNone);
-  auto* const run = std::get_if<Run>(&outcome);
-  if (run == nullptr) return std::nullopt;
-  return Simulated{candidate, std::move(run->summary)};
+  auto summary = simulate_steadily(std::move(scenario), machines.of(candidate.plan.strategy));
+  if (!summary) return std::nullopt;
+  return Simulated{candidate, std::move(*summary)};
+}
+
+/// With two micro-batches at most: more hold no more.
+std::optional<Simulated> simulate_start(Question const& question, Machines const& machines, Candidate candidate) {
+  auto& plan = candidate.plan;
+  plan.global_batch = plan.ranks * plan.micro_batch * std::min<std::int64_t>(2, strategies::accumulation(plan));
+  return simulate(question, machines, candidate);
+}
+
+/// The ranks of a host share its memory and drives evenly.
+Capacity capacity_of(hardware::Node const& node) {
+  auto const ranks = node.gpus_per_host > 0 ? node.gpus_per_host : node.gpus;
+  return {node.gpu.memory_capacity.value, node.host.memory_capacity.value / ranks,
+          node.drives ? node.drives->capacity.value / ranks : Bytes{}};
+}
+
+struct Need {
+  std::string_view of;
+  Bytes needs;
+  Bytes has;
+  [[nodiscard]] double fullness() const {
+    return has == Bytes{} ? 0.0 : static_cast<double>(needs.count()) / static_cast<double>(has.count());
+  }
+};
+
+Need fullest(Estimate const& estimate, Capacity const& capacity) {
+  auto const needs = {Need{"", estimate.least_memory, capacity.device},
+                      Need{"host memory", estimate.least_host, capacity.host},
+                      Need{"NVMe", estimate.least_nvme, capacity.nvme}};
+  return std::ranges::max(needs, {}, &Need::fullness);
 }
 
 bool is_faster(Simulated const& a, Simulated const& b) {
@@ -141,6 +179,23 @@ Machines::Machines(Scenario scenario) {
   }
 }
 
+double fullness(Estimate const& estimate, Capacity const& capacity) {
+  return fullest(estimate, capacity).fullness();
+}
+
+std::string why_too_large(Estimate const& estimate, Capacity const& capacity) {
+  auto const [of, needs, has] = fullest(estimate, capacity);
+  if (of.empty())
+    return fmt::format("needs at least {}, has {}", reports::memory_text(needs), reports::memory_text(has));
+  return fmt::format("needs at least {} of {} a rank, whose share is {}", reports::memory_text(needs), of,
+                     reports::memory_text(has));
+}
+
+std::string why_it_fails(Question const& question, Space const& space, Candidate const& candidate) {
+  auto const simulated = simulate_start(question, *space.machines, candidate);
+  return simulated && !simulated->summary.fits ? reports::why_it_does_not_fit(simulated->summary) : "";
+}
+
 Space estimate_all(Question const& question) {
   auto space = Space{};
   auto const strategies = read_strategies(question, space);
@@ -157,12 +212,12 @@ Space estimate_all(Question const& question) {
     auto const plan = with_choice(strategies.plans.front(), works[i % works.size()]);
     return work_terms(model, plan, machines.machine(i / works.size()));
   });
-  auto const capacity = question.scenario.cluster.node.gpu.memory_capacity.value;
+  space.capacity = capacity_of(question.scenario.cluster.node);
   for (std::size_t s = 0; s < strategies.plans.size(); ++s) {
     auto const* const parts = &work_part[machines.index_of(strategies.plans[s].strategy) * works.size()];
     for (std::size_t w = 0; w < works.size(); ++w) {
       auto const answer = estimate(strategy_part[s], parts[w], samples / works[w].micro_batch);
-      auto const fits = capacity == Bytes{} || answer.least_memory <= capacity + capacity / 50;
+      auto const fits = fullness(answer, space.capacity) <= kSurelyTooFull;
       (fits ? space.candidates : space.too_large)
           .push_back({strategies.choices[s], works[w], with_choice(strategies.plans[s], works[w]), answer});
     }
@@ -175,10 +230,8 @@ bool fits_at_all(Question const& question, Space const& space, std::function<voi
   auto thriftiest = space.candidates;
   std::ranges::stable_sort(thriftiest, {}, [](Candidate const& each) { return each.estimate.least_memory; });
   thriftiest.resize(std::min(thriftiest.size(), kThriftiest));
-  return std::ranges::any_of(thriftiest, [&](Candidate& candidate) {
-    auto& plan = candidate.plan;
-    plan.global_batch = plan.ranks * plan.micro_batch * std::min<std::int64_t>(2, strategies::accumulation(plan));
-    auto const simulated = simulate(question, *space.machines, candidate);
+  return std::ranges::any_of(thriftiest, [&](Candidate const& candidate) {
+    auto const simulated = simulate_start(question, *space.machines, candidate);
     if (progress) progress();
     return simulated && simulated->summary.fits;
   });

@@ -45,17 +45,30 @@ struct Candidate {
   Estimate estimate;
 };
 
+/// What a rank may hold; 0 where that is unknown.
+struct Capacity {
+  Bytes device;
+  Bytes host;
+  Bytes nvme;
+};
+
 /// All candidates of a question with their closed form, the fastest first; those that cannot fit apart.
 struct Space {
   std::shared_ptr<Machines const> machines;
+  Capacity capacity;
   std::vector<Candidate> candidates;
-  std::vector<Candidate> too_large;  ///< their least memory exceeds the GPU's
+  std::vector<Candidate> too_large;  ///< the least that they hold exceeds the capacity
   struct Refused {
     std::string strategy;
     std::string reason;
   };
   std::vector<Refused> refused;  ///< strategies that the training does not go with, once each
 };
+
+/// The most that `estimate` holds of anything, over what there is of it: above 1 it does not fit.
+[[nodiscard]] double fullness(Estimate const& estimate, Capacity const& capacity);
+/// "needs at least 91.2 GiB, has 79.6 GiB". Requires a fullness above 1.
+[[nodiscard]] std::string why_too_large(Estimate const& estimate, Capacity const& capacity);
 
 /// Estimates every configuration on all cores. The same space whatever their number. Cost: under a millisecond for a
 /// strategy with its options, tens of nanoseconds for each configuration.
@@ -85,6 +98,10 @@ struct Effort {
 /// every simulation, from any thread.
 [[nodiscard]] Found simulate_best(Question const& question, Space const& space, Effort const& effort,
                                   std::function<void()> const& progress = {});
+
+/// Why the candidate does not fit, by a simulation of two of its micro-batches: what it needs, when and for what.
+/// Nothing if it fits after all.
+[[nodiscard]] std::string why_it_fails(Question const& question, Space const& space, Candidate const& candidate);
 
 /// Whether any candidate fits, as far as those with the least memory tell. Simulates steps of two micro-batches at
 /// most: more hold no more.

@@ -1,6 +1,7 @@
 #include "app/plan/space.hpp"
 
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,7 +12,8 @@ namespace {
 using strategies::Recompute;
 
 /// Divisors of the ranks that a node's GPUs, or whole nodes, make; less than all of them.
-std::vector<std::int64_t> group_sizes(std::int64_t ranks, std::int64_t gpus_per_node) {
+std::vector<std::int64_t> group_sizes(RankLayout const& layout) {
+  auto const& [ranks, gpus_per_node, has_drives, accumulates] = layout;
   auto sizes = std::vector<std::int64_t>{};
   for (std::int64_t size = 2; size < ranks; ++size)
     if (ranks % size == 0 && (size % gpus_per_node == 0 || gpus_per_node % size == 0)) sizes.push_back(size);
@@ -20,7 +22,8 @@ std::vector<std::int64_t> group_sizes(std::int64_t ranks, std::int64_t gpus_per_
 
 class Choices {
  public:
-  Choices(std::int64_t ranks, std::int64_t gpus_per_node) : groups_{group_sizes(ranks, gpus_per_node)} {
+  explicit Choices(RankLayout const& layout)
+      : groups_{group_sizes(layout)}, has_drives_{layout.has_drives}, accumulates_{layout.accumulates} {
     add_replicated();
     add_textbook();
     add_fsdp1();
@@ -46,6 +49,7 @@ class Choices {
   void add_replicated() {
     add(R"("name": "naive")");
     add(R"("name": "ddp")");
+    add(R"("name": "ddp", "gradient_as_bucket_view": true)");
   }
   void add_textbook() {
     add_grouped(R"("name": "zero-1")", R"(, "shard_group": {})");
@@ -57,7 +61,9 @@ class Choices {
       auto const options = fmt::format(R"("name": "fsdp1", "sharding": "{}")", sharding);
       add(options);
       add(options, R"("parameters": "cpu")");
+      if (accumulates_) add(options + R"(, "accumulation": "no_sync")");
     }
+    add(R"("name": "fsdp1", "sharding": "NO_SHARD")");
     for (auto const* const sharding : {"HYBRID_SHARD", "_HYBRID_SHARD_ZERO2"})
       add_groups(fmt::format(R"("name": "fsdp1", "sharding": "{}")", sharding), R"(, "shard_group": {})");
   }
@@ -67,6 +73,9 @@ class Choices {
     add_groups(plain, R"(, "reshard_after_forward": {})");
     add_grouped(plain + R"(, "reshard_after_forward": false)", R"(, "shard_group": {})");
     add(plain, R"("parameters": "cpu")");
+    if (!accumulates_) return;
+    add(plain + R"(, "accumulation": "no_sync")");
+    add_groups(plain + R"(, "accumulation": "reduce_scatter")", R"(, "shard_group": {})");
   }
   void add_deepspeed() {
     for (auto const* const stage : {"deepspeed-1", "deepspeed-2"}) {
@@ -79,33 +88,52 @@ class Choices {
     add_grouped(stage3, R"(, "zero_hpz_partition_size": {})");
     add(stage3, R"("optimizer": "cpu")");
     add(stage3, R"("optimizer": "cpu", "parameters": "cpu")");
+    if (!has_drives_) return;
+    add(stage3, R"("optimizer": "nvme")");
+    add(stage3, R"("optimizer": "nvme", "parameters": "cpu")");
+    add(stage3, R"("optimizer": "nvme", "parameters": "nvme")");
   }
 
   std::vector<std::int64_t> groups_;
+  bool has_drives_;
+  bool accumulates_;
   std::vector<StrategyChoice> choices_;
 };
 
 /// `, "recompute": …`; nothing where nothing is recomputed.
 std::string recompute_member(WorkChoice const& choice) {
   if (choice.recompute == Recompute::kNone) return {};
-  if (choice.every == 1) return fmt::format(R"(, "recompute": "{}")", name_of(choice.recompute));
-  return fmt::format(R"(, "recompute": {{"what": "{}", "every": {}}})", name_of(choice.recompute), choice.every);
+  auto const what = name_of(choice.recompute);
+  if (choice.scope.segment > 1)
+    return fmt::format(R"(, "recompute": {{"what": "{}", "segment": {}}})", what, choice.scope.segment);
+  if (choice.scope.every > 1)
+    return fmt::format(R"(, "recompute": {{"what": "{}", "every": {}}})", what, choice.scope.every);
+  return fmt::format(R"(, "recompute": "{}")", what);
+}
+
+/// The ways to recompute blocks of the model; only a transformer's are all alike, so that parts of them make sense.
+/// Segments are of √L blocks, which keep the least (Chen et al., arXiv 1604.06174, section 4).
+std::vector<WorkChoice> recomputations_of(strategies::ModelSpec const& model) {
+  auto choices = std::vector<WorkChoice>{{}, {.recompute = Recompute::kFull}};
+  auto const* const transformer = std::get_if<strategies::Transformer>(&model);
+  if (transformer == nullptr) return choices;
+  choices.push_back({.recompute = Recompute::kSelective});
+  choices.push_back({.recompute = Recompute::kPerOp});
+  for (std::int64_t every : {2, 4})
+    if (every <= transformer->layers) choices.push_back({.recompute = Recompute::kFull, .scope = {.every = every}});
+  auto const segment = std::lround(std::sqrt(static_cast<double>(transformer->layers)));
+  if (segment > 1) choices.push_back({.recompute = Recompute::kFull, .scope = {.segment = segment}});
+  return choices;
 }
 
 }  // namespace
 
-std::vector<StrategyChoice> strategy_choices(std::int64_t ranks, std::int64_t gpus_per_node) {
-  return Choices{ranks, gpus_per_node}.take();
+std::vector<StrategyChoice> strategy_choices(RankLayout const& layout) {
+  return Choices{layout}.take();
 }
 
 std::vector<WorkChoice> work_choices(strategies::ModelSpec const& model, std::int64_t samples) {
-  auto recomputations = std::vector<WorkChoice>{{}, {.recompute = Recompute::kFull}};
-  if (std::holds_alternative<strategies::Transformer>(model)) {
-    recomputations.push_back({.recompute = Recompute::kSelective});
-    recomputations.push_back({.recompute = Recompute::kPerOp});
-    if (std::get<strategies::Transformer>(model).layers > 1)
-      recomputations.push_back({.recompute = Recompute::kFull, .every = 2});
-  }
+  auto const recomputations = recomputations_of(model);
   auto choices = std::vector<WorkChoice>{};
   for (std::int64_t micro_batch = 1; micro_batch <= samples; ++micro_batch) {
     if (samples % micro_batch != 0) continue;
@@ -123,7 +151,7 @@ std::vector<WorkChoice> work_choices(strategies::ModelSpec const& model, std::in
 strategies::Plan with_choice(strategies::Plan plan, WorkChoice const& choice) {
   plan.micro_batch = choice.micro_batch;
   plan.recompute = choice.recompute;
-  plan.recompute_scope = {.every = choice.every};
+  plan.recompute_scope = choice.scope;
   plan.offload.activations = choice.offloads_activations;
   return plan;
 }
@@ -141,7 +169,8 @@ std::string strategy_json(StrategyChoice const& strategy) {
 
 std::string recompute_text(WorkChoice const& choice) {
   auto const what = std::string{name_of(choice.recompute)};
-  return choice.every == 1 ? what : fmt::format("{} every {}", what, choice.every);
+  if (choice.scope.segment > 1) return fmt::format("{} in segments of {}", what, choice.scope.segment);
+  return choice.scope.every > 1 ? fmt::format("{} every {}", what, choice.scope.every) : what;
 }
 
 }  // namespace twinstep::app::plan

@@ -20,15 +20,21 @@ struct StrategyChoice {
 struct WorkChoice {
   std::int64_t micro_batch = 1;
   strategies::Recompute recompute = strategies::Recompute::kNone;
-  std::int64_t every = 1;  ///< each so many-th block is recomputed
+  strategies::RecomputeScope scope;
   bool offloads_activations = false;
 };
 
 /// Every strategy that there is, alone and in each kind of groups that it has: groups divide the ranks, and a node's
 /// GPUs or whole nodes make them. Options that only change what overlaps are tried where the default is not the fastest
-/// everywhere (DeepSpeed's overlap_comm); options that change the arithmetic of training (ZeRO++'s 4 and 8 bits) are
-/// not.
-[[nodiscard]] std::vector<StrategyChoice> strategy_choices(std::int64_t ranks, std::int64_t gpus_per_node);
+/// everywhere (DeepSpeed's overlap_comm, gradients that wait for the last micro-batch); options that change the
+/// arithmetic of training (ZeRO++'s 4 and 8 bits) are not. States go to NVMe where nodes have drives.
+struct RankLayout {
+  std::int64_t ranks = 1;
+  std::int64_t gpus_per_node = 1;
+  bool has_drives = false;
+  bool accumulates = false;  ///< a step may have several micro-batches
+};
+[[nodiscard]] std::vector<StrategyChoice> strategy_choices(RankLayout const& layout);
 
 /// Every micro-batch that divides the `samples` of a rank, with each kind of recomputation that the model has, and with
 /// what blocks keep in host memory.
@@ -41,7 +47,7 @@ struct WorkChoice {
 [[nodiscard]] std::string strategy_json(StrategyChoice const& strategy, WorkChoice const& choice);
 [[nodiscard]] std::string strategy_json(StrategyChoice const& strategy);
 
-/// "none", "selective", "full every 2".
+/// "none", "selective", "full every 2", "full in segments of 9".
 [[nodiscard]] std::string recompute_text(WorkChoice const& choice);
 
 }  // namespace twinstep::app::plan

@@ -7,11 +7,13 @@
 
 namespace twinstep::app::plan {
 
-/// Device memory beside activations.
+/// Memory of a rank beside activations.
 struct HeldMemory {
   double always = 0;   ///< bytes that live all through the step: states, the GPU's context, the collective library's
   double at_turn = 0;  ///< more that lives when backward begins, and activations all are there
   double at_most = 0;  ///< most that lives at one moment, beside `always`
+  double on_host = 0;  ///< bytes of the host's memory that live all through the step
+  double on_nvme = 0;
 };
 
 /// What a strategy adds to the model's kernels: the terms that depend on the strategy, its options and the ranks,

@@ -17,9 +17,10 @@ std::string header(std::string const& text, TextStyle const& style) {
   return toned(text, Tone::kHeader, style) + "\n";
 }
 
-/// "fsdp2, reshard_after_forward false, offload activations".
+/// "fsdp2, groups of 8, reshard_after_forward false, offload activations".
 std::string plan_text(PlannedStep const& plan) {
   auto text = plan.strategy;
+  if (plan.shard_group > 1 && plan.shard_group < plan.gpus) text += fmt::format(", groups of {}", plan.shard_group);
   if (!plan.options.empty()) text += ", " + plan.options;
   if (plan.offload != "none") text += ", offload " + plan.offload;
   return text;
@@ -60,8 +61,8 @@ std::string ranking(Plans const& plans, TextStyle const& style) {
   auto columns = std::vector<Column>{{"#"}};
   place.add_columns(columns);
   for (auto&& column :
-       {Column{"strategy", Align::kLeft, true}, Column{"group"}, Column{"batch"}, Column{"recompute", Align::kLeft},
-        Column{"step"}, Column{"tokens/s"}, Column{"MFU"}, Column{"GiB"}})
+       {Column{"strategy", Align::kLeft, true}, Column{"batch"}, Column{"recompute", Align::kLeft, true},
+        Column{"step"}, Column{plans.plans.front().counted + "/s"}, Column{"MFU"}, Column{"GiB"}})
     columns.push_back(column);
   auto table = Table{std::move(columns)};
   for (std::size_t i = 0; i < plans.plans.size(); ++i) {
@@ -69,58 +70,143 @@ std::string ranking(Plans const& plans, TextStyle const& style) {
     auto cells = std::vector<Cell>{std::to_string(i + 1)};
     place.add_cells(plan, cells);
     for (auto&& text :
-         {plan_text(plan), plan.shard_group > 1 ? std::to_string(plan.shard_group) : std::string{kNoValue},
-          fmt::format("{}×{}", plan.micro_batch, plan.accumulation), plan.recompute, time_text(plan.step_time),
-          count_text(plan.token_rate.count()), percent_text(plan.mfu), giga(plan.peak)})
+         {plan_text(plan), fmt::format("{}×{}", plan.micro_batch, plan.accumulation), plan.recompute,
+          time_text(plan.step_time), count_text(plan.token_rate.count()), percent_text(plan.mfu), giga(plan.peak)})
       cells.emplace_back(text);
     table.add_row(std::move(cells));
   }
   return table.render(style);
 }
 
-/// Days, GPU-hours and what goal and prices add.
-std::string jobs(std::vector<PlannedStep> const& plans, TextStyle const& style) {
-  auto const place = Place{plans};
-  auto const& shown = *plans.front().job;
-  auto columns = std::vector<Column>{{"#"}};
-  place.add_columns(columns);
-  columns.push_back({"strategy", Align::kLeft, true});
-  columns.push_back({"time"});
-  columns.push_back({"GPU-hours"});
+bool has_limits(Goal const& goal) {
+  return goal.deadline || goal.budget || goal.most_energy_kwh;
+}
+
+Cell verdict_of(Job const& job, Goal const& goal) {
+  auto const misses = misses_of(job, goal);
+  return misses.any() ? Cell{misses_text(misses), Tone::kBad} : Cell{"reached", Tone::kGood};
+}
+
+std::string cost_text(Job const& job) {
+  return job.cost ? money_text(*job.cost) : count_text(job.gpu_hours);
+}
+
+/// Days, GPU-hours and what goal and prices add, of the plans in the ranking.
+std::string jobs(Plans const& plans, TextStyle const& style) {
+  auto const& shown = *plans.plans.front().job;
+  auto columns = std::vector<Column>{{"#"}, {"time"}, {"GPU-hours"}};
   if (shown.cost) columns.push_back({"cost"});
   if (shown.energy_kwh) columns.push_back({"energy"});
   if (shown.failures) columns.push_back({"goodput"});
+  if (has_limits(plans.goal)) columns.push_back({"goal", Align::kLeft, true});
   auto table = Table{std::move(columns)};
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    auto const& job = *plans[i].job;
-    auto cells = std::vector<Cell>{std::to_string(i + 1)};
-    place.add_cells(plans[i], cells);
-    for (auto&& text : {plan_text(plans[i]), long_time_text(job.time), count_text(job.gpu_hours)})
-      cells.emplace_back(text);
+  for (std::size_t i = 0; i < plans.plans.size(); ++i) {
+    auto const& job = *plans.plans[i].job;
+    auto cells = std::vector<Cell>{std::to_string(i + 1), long_time_text(job.time), count_text(job.gpu_hours)};
     if (shown.cost) cells.emplace_back(job.cost ? money_text(*job.cost) : std::string{kNoValue});
-    if (shown.energy_kwh) cells.emplace_back(fmt::format("{} MWh", count_text(*job.energy_kwh / 1000)));
+    if (shown.energy_kwh) cells.emplace_back(energy_text(*job.energy_kwh));
     if (shown.failures) cells.emplace_back(percent_text(job.goodput));
+    if (has_limits(plans.goal)) cells.push_back(verdict_of(job, plans.goal));
     table.add_row(std::move(cells));
   }
   return table.render(style);
 }
 
-std::string failures(Job const& job) {
-  return fmt::format("  a failure every {}, a checkpoint of {} every {:.0f} min\n",
-                     long_time_text(job.failures->between_failures), time_text(to_duration(job.failures->checkpoint)),
-                     job.checkpoints->count() / 60);
+std::string failures(PlannedStep const& plan, TextStyle const& style) {
+  auto const& job = *plan.job;
+  return wrapped(
+      fmt::format("on {} GPUs a failure every {}, a checkpoint of {} every {:.0f} min (Daly, FGCS 22 (3), 2006; by "
+                  "Young, CACM 17 (9), 1974: {:.0f} min), a restart of {}",
+                  plan.gpus, long_time_text(job.failures->between_failures),
+                  time_text(to_duration(job.failures->checkpoint)), job.checkpoints->count() / 60,
+                  young_interval(*job.failures).count() / 60, time_text(to_duration(job.failures->restart))),
+      "  ", style);
+}
+
+/// What every number of GPUs that was asked for comes to.
+std::string counts(Plans const& plans, TextStyle const& style) {
+  if (plans.counts.size() < 2) return {};
+  auto const has_clusters = plans.minimum.size() > 1;
+  auto const has_jobs = plans.goal.tokens.has_value();
+  auto columns = std::vector<Column>{};
+  if (has_clusters) columns.push_back({"cluster", Align::kLeft, true});
+  for (auto&& column : {Column{"GPUs"}, Column{"best plan", Align::kLeft, true}, Column{"step"}})
+    columns.push_back(column);
+  if (has_jobs) columns.insert(columns.end(), {{"time"}, {plans.prices.empty() ? "GPU-hours" : "cost"}});
+  if (has_limits(plans.goal)) columns.push_back({"goal", Align::kLeft, true});
+  auto table = Table{std::move(columns)};
+  for (auto const& count : plans.counts) {
+    if (!count.best) continue;
+    auto cells = std::vector<Cell>{};
+    if (has_clusters) cells.emplace_back(count.cluster);
+    for (auto&& text : {std::to_string(count.gpus), plan_text(*count.best), time_text(count.best->step_time)})
+      cells.emplace_back(text);
+    if (has_jobs) cells.insert(cells.end(), {long_time_text(count.best->job->time), cost_text(*count.best->job)});
+    if (has_limits(plans.goal)) cells.push_back(verdict_of(*count.best->job, plans.goal));
+    table.add_row(std::move(cells));
+  }
+  auto text = "\n" + header("By number of GPUs", style);
+  if (!plans.plans.empty()) text += table.render(style);
+  for (auto const& count : plans.counts)
+    if (!count.best)
+      text +=
+          wrapped(fmt::format("{} GPUs{}: {}", count.gpus, has_clusters ? " of " + count.cluster : "", count.reason),
+                  "  ", style);
+  return text;
 }
 
 std::string front(Plans const& plans, TextStyle const& style) {
-  if (plans.pareto.size() < 2) return {};
+  if (plans.counts.size() < 2 || plans.pareto.empty()) return {};
   auto text = "\n" + header("None is both faster and cheaper (Pareto)", style);
-  if (plans.pareto.front().job) return text + jobs(plans.pareto, style);
-  auto table =
-      Table{{{"cluster", Align::kLeft, true}, {"GPUs"}, {"strategy", Align::kLeft, true}, {"step"}, {"GPU-s a step"}}};
+  if (plans.pareto.size() == 1)
+    return text + wrapped(fmt::format("{} GPUs of {} are both the fastest and the cheapest", plans.pareto.front().gpus,
+                                      plans.pareto.front().cluster),
+                          "  ", style);
+  auto const& job = plans.pareto.front().job;
+  auto table = Table{{{"cluster", Align::kLeft, true},
+                      {"GPUs"},
+                      {"strategy", Align::kLeft, true},
+                      {job ? "time" : "step"},
+                      {!job        ? "GPU-s a step"
+                       : job->cost ? "cost"
+                                   : "GPU-hours"}}};
   for (auto const& plan : plans.pareto)
-    table.add_row({plan.cluster, std::to_string(plan.gpus), plan_text(plan), time_text(plan.step_time),
-                   count_text(to_seconds(plan.step_time).count() * static_cast<double>(plan.gpus))});
+    table.add_row(
+        {plan.cluster, std::to_string(plan.gpus), plan_text(plan),
+         job ? long_time_text(plan.job->time) : time_text(plan.step_time),
+         job ? cost_text(*plan.job) : count_text(to_seconds(plan.step_time).count() * static_cast<double>(plan.gpus))});
   return text + table.render(style);
+}
+
+/// "-12.3 %"
+std::string change_text(double before, double after) {
+  return fmt::format("{:+.1f} %", 100 * (after / before - 1));
+}
+
+std::string what_if(Plans const& plans, TextStyle const& style) {
+  auto text = std::string{};
+  for (auto each = plans.what_if.begin(); each != plans.what_if.end();) {
+    auto const& setting = each->setting;
+    text += "\n" + header("With " + setting, style);
+    auto table = Table{{{"cluster", Align::kLeft, true},
+                        {"GPUs"},
+                        {"best plan then", Align::kLeft, true},
+                        {"step"},
+                        {"then"},
+                        {"change"}}};
+    for (; each != plans.what_if.end() && each->setting == setting; ++each) {
+      auto const& [_, cluster, gpus, before, after] = *each;
+      auto const step = [](std::optional<PlannedStep> const& plan) {
+        return plan ? time_text(plan->step_time) : std::string{kNoValue};
+      };
+      table.add_row({cluster, std::to_string(gpus), after ? plan_text(*after) : "none fits", step(before), step(after),
+                     before && after
+                         ? change_text(to_seconds(before->step_time).count(), to_seconds(after->step_time).count())
+                         : std::string{kNoValue}});
+    }
+    text += table.render(style);
+  }
+  return text;
 }
 
 std::string minimum(Plans const& plans, TextStyle const& style) {
@@ -131,23 +217,45 @@ std::string minimum(Plans const& plans, TextStyle const& style) {
     if (plans.goal.deadline)
       line += each.meet_deadline ? fmt::format(", {} end in time", *each.meet_deadline)
                                  : fmt::format(", none of up to {} end in time", each.most);
+    if (each.soonest)
+      line += fmt::format("; the soonest is {} on {}", long_time_text(each.soonest->time), each.soonest->gpus);
     text += wrapped(fmt::format("{} ({}; of numbers that divide the global batch)", line, each.cluster), "  ", style);
   }
   return text;
 }
 
+/// Of strategies that fit nowhere.
 std::string rejections(Plans const& plans, TextStyle const& style) {
-  if (plans.rejected.empty()) return {};
   auto table = Table{{{"GPUs"}, {"strategy", Align::kLeft}, {"plans"}, {"of which the nearest", Align::kLeft, true}}};
-  for (std::size_t i = 0; i < std::min(plans.rejected.size(), kShownRejections); ++i) {
-    auto const& each = plans.rejected[i];
+  auto count = std::size_t{0};
+  for (auto const& each : plans.rejected) {
+    if (each.others_fit || ++count > kShownRejections) continue;
     table.add_row({std::to_string(each.gpus), each.strategy,
-                   each.count > 0 ? std::to_string(each.count) : std::string{kNoValue}, each.reason});
+                   each.count > 0 ? count_text(static_cast<double>(each.count)) : std::string{kNoValue}, each.reason});
   }
-  auto text = "\n" + header("Left out", style) + table.render(style);
-  if (plans.rejected.size() > kShownRejections)
-    text += fmt::format("… {} more (--json)\n", plans.rejected.size() - kShownRejections);
+  if (count == 0) return {};
+  auto text = "\n" + header("Strategies that do not fit", style) + table.render(style);
+  if (count > kShownRejections) text += fmt::format("… {} more (--json)\n", count - kShownRejections);
   return text;
+}
+
+/// What the answer rests on: changes of the scenario, the batch, the memory that is left free.
+std::string premises(Plans const& plans, TextStyle const& style) {
+  auto text = std::string{};
+  for (auto const& setting : plans.settings) text += wrapped("with " + setting, "  ", style);
+  auto const* const counted = plans.plans.empty() ? "tokens" : plans.plans.front().counted.c_str();
+  auto line = fmt::format("global batch of {} {}", rounded(static_cast<double>(plans.batch_tokens)), counted);
+  if (plans.goal.critical_batch)
+    line +=
+        fmt::format(" (critical batch: {}; McCandlish et al., arXiv 1812.06162)", rounded(*plans.goal.critical_batch));
+  line += fmt::format("; {:.3g} % of each GPU's memory left free (--headroom)", 100 * plans.headroom);
+  return text + wrapped(line, "  ", style);
+}
+
+std::string continued(Plans const& plans, TextStyle const& style) {
+  if (!std::ranges::any_of(plans.plans, &PlannedStep::is_continued)) return {};
+  return wrapped("Long steps: the first micro-batches are simulated, those after are taken to repeat them.", "  ",
+                 style);
 }
 
 /// A single quote in single quotes ends them, stands for itself, and begins them again.
@@ -177,19 +285,22 @@ std::string plans_text(Plans const& plans, std::string const& command, TextStyle
   auto text = header(fmt::format("{}: {} configurations, {} simulated", plans.model,
                                  fmt::group_digits(plans.configurations), plans.simulations),
                      style);
+  text += premises(plans, style);
   for (auto const& line : plans.verdict) text += wrapped(line, "", style);
+  text += counts(plans, style);
   if (!plans.plans.empty()) {
     text += "\n" + header("Plans that fit" + common_place(plans.plans) + ", by " + plans.ranked_by, style) +
-            ranking(plans, style);
+            ranking(plans, style) + continued(plans, style);
     if (plans.plans.front().job) {
-      text += "\n" + header("The whole job", style) + jobs(plans.plans, style);
-      if (plans.plans.front().job->failures) text += failures(*plans.plans.front().job);
+      text += "\n" + header("The whole job", style) + jobs(plans, style);
+      if (plans.plans.front().job->failures) text += failures(plans.plans.front(), style);
       for (auto const& price : plans.prices)
         text += fmt::format("  at {:.4g} {} a GPU-hour ({})\n", price.per_gpu_hour.amount, price.per_gpu_hour.currency,
                             price.date);
     }
     text += front(plans, style);
   }
+  text += what_if(plans, style);
   text += "\n" + header("Fewest GPUs", style) + minimum(plans, style) + rejections(plans, style);
   if (!plans.plans.empty()) text += pasted(plans.plans.front(), command, style);
   return text;

@@ -19,6 +19,7 @@ TEST_CASE("the help of every subcommand fits into 80 columns", "[cli][help]") {
   auto const commands = std::vector<std::vector<std::string>>{{},
                                                               {"simulate"},
                                                               {"sweep"},
+                                                              {"plan"},
                                                               {"report"},
                                                               {"collective"},
                                                               {"measure"},

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "sim/io/document.hpp"
+#include "sim/io/schema.hpp"
 #include "tests/cli/run_twinstep.hpp"
 #include "tests/support/catch.hpp"
 
@@ -12,9 +14,14 @@ namespace {
 
 std::string const kScenario = in_repository("examples/llama-2-7b-4xh100.json");
 
+/// LLaMA-2-7B's layers, but eight of them: the same questions in a quarter of the time.
+std::string const kModel =
+    R"(model={"family": "llama", "layers": 8, "hidden": 4096, "heads": 32, "ffn": 11008, "vocabulary": 32000})";
+
 /// A small search: two strategies.
 Outcome asked(std::vector<std::string> more) {
-  auto arguments = std::vector<std::string>{"plan", kScenario, "--strategy", "fsdp2", "--strategy", "ddp"};
+  auto arguments =
+      std::vector<std::string>{"plan", kScenario, "--set", kModel, "--strategy", "fsdp2", "--strategy", "ddp"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run_twinstep(arguments);
 }
@@ -24,7 +31,12 @@ io::Node answer(std::vector<std::string> more) {
   auto const outcome = asked(std::move(more));
   INFO(outcome.err);
   REQUIRE(outcome.exit_code == 0);
+  CHECK(io::schema_violations(outcome.out, read_file(in_repository("app/schema/plan.schema.json"))).empty());
   return io::parse({"answer", outcome.out});
+}
+
+io::Node first_plan(io::Node const& answer) {
+  return answer.at("plans").elements().front();
 }
 
 /// In columns: code points of UTF-8.
@@ -48,9 +60,9 @@ std::string refusal(std::vector<std::string> more) {
 }  // namespace
 
 TEST_CASE("the best plan, pasted, takes the step time that plan says", "[cli][plan]") {
-  auto const found = answer({"--top", "3"});
+  auto const found = answer({"--top", "2"});
   auto const plans = found.at("plans").elements();
-  REQUIRE(plans.size() == 3);
+  REQUIRE(plans.size() == 2);
   auto last = 0.0;
   for (auto const& plan : plans) {
     CHECK(plan.at("step_time_s").number() >= last);
@@ -77,9 +89,10 @@ TEST_CASE("a goal gives days, GPU-hours, money, energy and goodput", "[cli][plan
   CHECK(gpu_hours == Approx(job.at("time_s").number() * 32 / 3600));
   CHECK(job.at("cost").at("amount").number() == Approx(2.5 * gpu_hours));
   CHECK(job.at("energy_kwh").number() == Approx(10.2 / 8 * 1.2 * gpu_hours));
-  // 50,000 h over 32 GPUs; fp32 parameters and two moments of 6,738,415,616 parameters at 2 GB/s.
+  // 50,000 h over 32 GPUs; fp32 parameters and two moments of 1,881,214,976 parameters at 2 GB/s: eight blocks of
+  // 202,383,360, embedding and head of 32,000 x 4,096 each, a norm of 4,096.
   CHECK(job.at("between_failures_s").number() == Approx(50'000 * 3600.0 / 32));
-  CHECK(job.at("checkpoint_s").number() == Approx(12 * 6'738'415'616.0 / 2e9));
+  CHECK(job.at("checkpoint_s").number() == Approx(12 * 1'881'214'976.0 / 2e9));
 }
 
 TEST_CASE("a deadline that is missed says by how much and how many GPUs would do", "[cli][plan]") {
@@ -90,6 +103,8 @@ TEST_CASE("a deadline that is missed says by how much and how many GPUs would do
                              std::to_string(days / 1.5) + "d", "--mtbf", "500000 h/GPU", "--checkpoint", "2 TB/s",
                              "--restart", "10 min"});
   auto const verdict = std::string{found.at("verdict").elements().front().string()};
+  auto const late = first_plan(found).at("job").at("misses").at("late_s").number();
+  CHECK(late == Approx(first_plan(found).at("job").at("time_s").number() - days / 1.5 * 86400).epsilon(1e-4));
   CHECK_THAT(verdict, Catch::Contains("No plan meets the deadline"));
   CHECK_THAT(verdict, Catch::Contains("64 GPUs would do"));
   CHECK(found.at("minimum_gpus").elements().front().at("meet_deadline").integer() == 64);
@@ -97,7 +112,7 @@ TEST_CASE("a deadline that is missed says by how much and how many GPUs would do
 
 TEST_CASE("strategies that frameworks run are compared by their best, a paper's are asked for", "[cli][plan]") {
   auto const names = [](std::vector<std::string> const& more) {
-    auto arguments = std::vector<std::string>{"plan", kScenario, "--json"};
+    auto arguments = std::vector<std::string>{"plan", kScenario, "--set", kModel, "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     auto const answer = io::parse({"answer", run_twinstep(arguments).out});
     auto found = std::set<std::string>{};
@@ -115,7 +130,7 @@ TEST_CASE("what does not fit is said first, with what would", "[cli][plan]") {
   auto const outcome =
       run_twinstep({"plan", in_repository("examples/llama-3.1-70b-64xh100.json"), "--gpus", "64", "--strategy", "ddp"});
   CHECK(outcome.exit_code == 0);
-  CHECK_THAT(outcome.out, Catch::Contains("No plan fits on 64 GPUs: ddp needs"));
+  CHECK_THAT(outcome.out, Catch::Contains("No plan fits on 64 GPUs: ddp needs") && Catch::Contains("(optimizer "));
   CHECK_THAT(outcome.out, !Catch::Contains("Plans that fit"));
 }
 
@@ -130,22 +145,107 @@ TEST_CASE("fewer GPUs than asked may hold the model, and more are on the front",
   }
 }
 
-TEST_CASE("tables are 80 columns wide, but for the line to paste", "[cli][plan]") {
-  auto const outcome = asked({"--tokens", "2T", "--price", "2.5 USD/GPU-hour@2026-11", "--gpus", "16..64"});
+TEST_CASE("an unreachable deadline is answered with the soonest end that is reachable", "[cli][plan]") {
+  auto const found = answer({"--gpus", "8", "--tokens", "2T", "--deadline", "1 hour"});
+  auto const soonest = found.at("minimum_gpus").elements().front().at("soonest");
+  // 32 sequences: 32 GPUs at most, and no number of GPUs is faster.
+  CHECK(soonest.at("gpus").integer() == 32);
+  CHECK(soonest.at("time_s").number() < first_plan(found).at("job").at("time_s").number());
+  CHECK_THAT(std::string{found.at("verdict").elements().front().string()}, Catch::Contains("the soonest is"));
+}
+
+TEST_CASE("every number of GPUs that is named is answered, with a plan or with the reason why none", "[cli][plan]") {
+  auto const counts = answer({"--gpus", "24,8,12,8"}).at("counts").elements();
+  REQUIRE(counts.size() == 3);
+  CHECK(counts[0].at("gpus").integer() == 8);
+  CHECK(counts[0].find("best"));
+  CHECK_THAT(std::string{counts[1].at("reason").string()}, Catch::Contains("not whole nodes of 8 GPUs"));
+  // 32 sequences: of 24 and 48 the nearer to 32 is 24.
+  CHECK(
+      counts[2].at("reason").string() ==
+      "a global batch of 32 sequences cannot be divided; nearest that can: 16, 32; or --set training.global_batch=24");
+}
+
+TEST_CASE("limits that a plan is beyond are marked by how much", "[cli][plan]") {
+  auto const found = answer({"--top", "1", "--tokens", "2T", "--price", "2.5 USD/GPU-hour@2026-11", "--power",
+                             "1 kW/GPU", "--budget", "1000 USD", "--energy", "1 MWh"});
+  auto const job = first_plan(found).at("job");
+  auto const misses = job.at("misses");
+  CHECK_FALSE(misses.find("late_s"));
+  CHECK(misses.at("over_budget").at("amount").number() == Approx(job.at("cost").at("amount").number() - 1000));
+  CHECK(misses.at("over_energy_kwh").number() == Approx(job.at("energy_kwh").number() - 1000));
+  CHECK(found.at("verdict").elements().size() == 2);
+}
+
+TEST_CASE("memory that is left free shuts out the plans that need it", "[cli][plan]") {
+  auto const capacity = static_cast<double>(first_plan(answer({"--top", "1"})).at("capacity_bytes").integer());
+  for (auto const& plan : answer({"--top", "20", "--headroom", "60 %"}).at("plans").elements()) {
+    CHECK(static_cast<double>(plan.at("peak_memory_bytes").integer()) <= 0.4 * capacity);
+    CHECK(static_cast<double>(plan.at("capacity_bytes").integer()) == capacity);
+  }
+}
+
+TEST_CASE("what a change would bring is answered beside how it is", "[cli][plan]") {
+  // A tenth of the network makes steps slower; the plan as it is stays what it is.
+  auto const found = answer({"--gpus", "16", "--what-if", "cluster.node.nic=40 Gb/s"});
+  auto const changed = found.at("what_if").elements().front();
+  CHECK(changed.at("set").string() == "cluster.node.nic=40 Gb/s");
+  auto const step = [&](char const* key) { return changed.at(key).at("step_time_s").number(); };
+  CHECK(step("before") == first_plan(found).at("step_time_s").number());
+  CHECK(step("after") > step("before"));
+}
+
+TEST_CASE("clusters are compared by their own prices, in tables of 80 columns", "[cli][plan]") {
+  auto const clusters = std::vector<std::string>{
+      "--cluster", "dgx-h100-ndr",           "--cluster", "dgx-a100-hdr", "--price", "3 USD/GPU-hour@2026-11",
+      "--price",   "1 USD/GPU-hour@2026-11", "--tokens",  "2T",           "--gpus",  "16,24,32",
+      "--set",     "cluster.node.nics=4"};
+  auto found = answer(clusters);
+  auto costs = std::map<std::string, double>{{"dgx-h100-ndr, changed", 3}, {"dgx-a100-hdr, changed", 1}};
+  auto names = std::set<std::string>{};
+  for (auto const& plan : found.at("plans").elements()) {
+    auto const name = std::string{plan.at("cluster").string()};
+    names.insert(name);
+    auto const job = plan.at("job");
+    CHECK(job.at("cost").at("amount").number() == Approx(costs.at(name) * job.at("gpu_hours").number()));
+  }
+  CHECK(names.size() == 2);
+  auto text = clusters;
+  text.insert(text.end(), {"--deadline", "10d", "--power", "10 kW/node", "--mtbf", "50677 h/GPU", "--checkpoint",
+                           "60 s", "--restart", "10 min"});
+  auto const outcome = asked(text);
   REQUIRE(outcome.exit_code == 0);
-  auto const paste = outcome.out.find("The first one");
+  auto const paste = outcome.out.find("The first one, step");
   REQUIRE(paste != std::string::npos);
   CHECK(widest_line(outcome.out.substr(0, paste)) <= 80);
+  CHECK_THAT(outcome.out, Catch::Contains("with cluster.node.nics=4") && Catch::Contains("Daly"));
+}
+
+TEST_CASE("models without sequences are counted in samples", "[cli][plan]") {
+  auto const outcome = run_twinstep({"plan", in_repository("examples/mlp-10gbe.json"), "--strategy", "ddp"});
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, Catch::Contains("samples/s") && !Catch::Contains("tokens"));
 }
 
 TEST_CASE("questions that cannot be asked of a plan name the way out", "[cli][plan]") {
   CHECK_THAT(refusal({"--tokens", "1T", "--budget", "2 M USD"}), Catch::Contains("--price"));
   CHECK_THAT(refusal({"--deadline", "30d"}), Catch::Contains("--tokens"));
   CHECK_THAT(refusal({"--tokens", "1T", "--deadline", "0d"}), Catch::Contains("above zero"));
-  CHECK_THAT(refusal({"--gpus", "12"}), Catch::Contains("whole nodes of 8 GPUs") && Catch::Contains("use 8, 16"));
+  CHECK_THAT(refusal({"--gpus", "12"}),
+             Catch::Contains("whole nodes of 8 GPUs") && Catch::Contains("nearest that can: 8, 16"));
   CHECK_THAT(refusal({"--tokens", "1T", "--price", "2.5 USD/GPU-hour"}), Catch::Contains("with its date"));
   CHECK_THAT(refusal({"--strategy", "fsdp3"}), Catch::Contains("did you mean"));
   CHECK_THAT(refusal({"--tokens", "1T", "--price", "2 USD/GPU-hour@2026-11", "--budget", "1 M EUR"}),
              Catch::Contains("one currency"));
   CHECK_THAT(refusal({"--set", "training.global_batch=null"}), Catch::Contains("global_batch"));
+  CHECK_THAT(refusal({"--set", "strategy=5"}), Catch::Contains("strategy"));
+  CHECK_THAT(refusal({"--set", "training.micro_batch=few"}), Catch::Contains("micro_batch"));
+  CHECK_THAT(refusal({"--cluster", "dgx-h100-ndr", "--cluster", "dgx-h100-ndr"}), Catch::Contains("twice"));
+  CHECK_THAT(refusal({"--cluster", "dgx-h100-ndx"}), Catch::Contains("did you mean"));
+  CHECK_THAT(refusal({"--headroom", "100%"}), Catch::Contains("below 100%"));
+  CHECK_THAT(refusal({"--tokens", "1T", "--energy", "2 GWh"}), Catch::Contains("--power"));
+  CHECK_THAT(refusal({"--tokens", "nan"}), Catch::Contains("above zero"));
+  CHECK_THAT(refusal({"--tokens", "1e308"}), Catch::Contains("15T"));
+  CHECK_THAT(refusal({"--tokens", "1T", "--price", "2 USD/GPU-hour@2026-11", "--budget", "0 USD"}),
+             Catch::Contains("above zero"));
 }

@@ -2,12 +2,13 @@ find_package(TBB REQUIRED)
 
 twinstep_test(unit_plan
   SOURCES unit/goodput_test.cpp unit/plan_estimate_test.cpp unit/plan_goal_test.cpp
+          unit/plan_search_test.cpp
   DEPENDS app_plan reports TBB::tbb)
 target_compile_definitions(unit_plan PRIVATE TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
 
 twinstep_test(cli_plan
   SOURCES cli/run_twinstep.cpp cli/plan_test.cpp
-  DEPENDS sim_io)
+  DEPENDS sim_io sim_schema)
 target_compile_definitions(cli_plan PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>"
                                             TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
 add_dependencies(cli_plan twinstep)

@@ -6,19 +6,17 @@
 #include "app/ask.hpp"
 #include "app/plan/search.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/plan_question.hpp"
 
 using namespace twinstep;
 using namespace twinstep::app;
 
 namespace {
 
-/// LLaMA-2-7B on 4 DGX H100, two sequences a GPU: micro-batches of one with accumulation, and of two.
+/// Eight layers as LLaMA-2-7B has 32 of, on 4 DGX H100, two sequences a GPU: micro-batches of one with accumulation,
+/// and of two.
 plan::Question question() {
-  auto const path = std::string{TWINSTEP_SOURCE_FOLDER} + "/examples/llama-2-7b-4xh100.json";
-  auto const settings = std::vector<std::string>{R"(strategy={"name": "fsdp2"})", "training.global_batch=64"};
-  auto document = io::parse_file(path);
-  for (auto const& setting : settings) document = io::with_setting(document, setting);
-  return {read_scenarios(path, settings).front(), document.at("training"), {}};
+  return tests::plan_question("llama-2-7b-4xh100.json", {tests::kEightLayers, "training.global_batch=64"});
 }
 
 struct Compared {
@@ -47,6 +45,14 @@ std::vector<Compared> compared(plan::Question const& asked, plan::Space const& s
   return out;
 }
 
+std::vector<Compared> const& hundred_compared() {
+  static auto const all = [] {
+    auto const asked = question();
+    return compared(asked, plan::estimate_all(asked), 100);
+  }();
+  return all;
+}
+
 /// Kendall's tau: pairs in the same order less pairs in the other, over all pairs.
 double rank_agreement(std::vector<Compared> const& all) {
   auto sum = 0.0;
@@ -60,8 +66,7 @@ double rank_agreement(std::vector<Compared> const& all) {
 }  // namespace
 
 TEST_CASE("the closed form is within 5 % of the folded simulation in the median, and never 25 % off", "[plan]") {
-  auto const asked = question();
-  auto const all = compared(asked, plan::estimate_all(asked), 100);
+  auto const& all = hundred_compared();
   REQUIRE(all.size() >= 100);
   auto errors = std::vector<double>{};
   for (auto const& each : all) {
@@ -75,8 +80,7 @@ TEST_CASE("the closed form is within 5 % of the folded simulation in the median,
 }
 
 TEST_CASE("what a plan holds at least is no more than what it is simulated to hold, but for 2 %", "[plan]") {
-  auto const asked = question();
-  auto const all = compared(asked, plan::estimate_all(asked), 100);
+  auto const& all = hundred_compared();
   for (auto const& each : all) {
     INFO(each.name);
     CHECK(each.least_memory < 1.02 * each.peak);

@@ -12,6 +12,10 @@ TEST_CASE("amounts, times, money and power are read with their units", "[plan][g
   CHECK(plan::read_amount("--tokens", "2e12") == 2e12);
   CHECK(plan::read_long_time("--deadline", "30d") == Seconds{30 * 86400.0});
   CHECK(plan::read_long_time("--deadline", "720 h") == Seconds{30 * 86400.0});
+  CHECK(plan::read_long_time("--deadline", "3 weeks") == Seconds{21 * 86400.0});
+  CHECK(plan::read_energy("--energy", "2 GWh") == 2e6);
+  CHECK(plan::read_share("--headroom", "7.5 %") == Approx(0.075));
+  CHECK(plan::read_share("--headroom", "0%") == 0);
   auto const money = plan::read_money("--budget", "2 M USD");
   CHECK(money.amount == 2e6);
   CHECK(money.currency == "USD");
@@ -37,6 +41,9 @@ TEST_CASE("what cannot be is refused with what can", "[plan][goal]") {
   CHECK_THROWS_WITH(plan::read_long_time("--deadline", "-3d"), Catch::Contains("above zero"));
   CHECK_THROWS_WITH(plan::read_long_time("--deadline", "30"), Catch::Contains("\"30d\""));
   CHECK_THROWS_WITH(plan::read_amount("--tokens", "15X"), Catch::Contains("15T"));
+  CHECK_THROWS_WITH(plan::read_energy("--energy", "2 GW"), Catch::Contains("GWh"));
+  for (auto const* const share : {"100%", "-1%", "nan%", "5", ""})
+    CHECK_THROWS_WITH(plan::read_share("--headroom", share), Catch::Contains("below 100%"));
   CHECK_THROWS_WITH(plan::read_gpus("512..64"), Catch::Contains("smaller number first"));
   CHECK_THROWS_WITH(plan::read_gpus("many"), Catch::Contains("64..4096"));
 }
@@ -84,6 +91,19 @@ TEST_CASE("a job takes its steps over its goodput, and costs and burns by the ho
   CHECK(failing.failures->checkpoint.count() == Approx(50));
   CHECK(failing.time.count() == Approx(3600 / failing.goodput));
   CHECK(failing.goodput < 0.9);
+}
+
+TEST_CASE("a job misses the limits that it is beyond, by as much", "[plan][goal]") {
+  // An hour on 16 GPUs at 2.5 USD and 1 kW each: 40 USD and 16 kWh.
+  auto const job =
+      reports::Job{.time = Seconds{3600}, .gpu_hours = 16, .cost = reports::Money{40, "USD"}, .energy_kwh = 16};
+  CHECK_FALSE(reports::misses_of(job, {}).any());
+  CHECK_FALSE(reports::misses_of(job, {.deadline = Seconds{3600}, .budget = reports::Money{40, "USD"}}).any());
+  auto const misses =
+      reports::misses_of(job, {.deadline = Seconds{3000}, .budget = reports::Money{30, "USD"}, .most_energy_kwh = 10});
+  CHECK(*misses.late == Seconds{600});
+  CHECK(misses.over_budget->amount == 10);
+  CHECK(*misses.over_energy_kwh == 6);
 }
 
 TEST_CASE("on the front no plan is both slower and dearer than another", "[plan]") {

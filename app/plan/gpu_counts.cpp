@@ -1,0 +1,57 @@
+#include "app/plan/gpu_counts.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace twinstep::app::plan {
+namespace {
+
+/// The multiple of `divisor` that is nearest to `number`, from one of it on.
+std::int64_t nearest_multiple(std::int64_t number, std::int64_t divisor) {
+  auto const below = number / divisor;
+  auto const is_nearer_below = number - below * divisor <= (below + 1) * divisor - number;
+  return std::max<std::int64_t>(1, is_nearer_below ? below : below + 1) * divisor;
+}
+
+}  // namespace
+
+GpuCounts::GpuCounts(hardware::Cluster const& cluster, std::int64_t global_batch)
+    : cluster_{cluster.name}, gpus_per_node_{cluster.node.gpus}, global_batch_{global_batch} {
+  auto const most_nodes = std::max(cluster.fabric.capacity(), cluster.nodes);
+  most_ = most_nodes * gpus_per_node_;
+  for (std::int64_t gpus = gpus_per_node_; gpus <= std::min(most_, global_batch); gpus += gpus_per_node_)
+    if (global_batch % gpus == 0) possible_.push_back(gpus);
+}
+
+AskedCounts GpuCounts::asked(std::vector<GpuRange> const& ranges) const {
+  auto counts = AskedCounts{};
+  for (auto const& [least, most] : ranges) {
+    auto found = false;
+    for (auto const gpus : possible_) {
+      if (gpus < least || gpus > most) continue;
+      found = true;
+      if (std::ranges::find(counts.searched, gpus) == counts.searched.end()) counts.searched.push_back(gpus);
+    }
+    if (!found && std::ranges::find(counts.refused, least, &RefusedCount::gpus) == counts.refused.end())
+      counts.refused.push_back({least, why_not(least)});
+  }
+  return counts;
+}
+
+std::string GpuCounts::why_not(std::int64_t gpus) const {
+  if (gpus > most_) return fmt::format("{} has {} at most{}", cluster_, most_, nearest(gpus));
+  if (gpus % gpus_per_node_ != 0) return fmt::format("not whole nodes of {} GPUs{}", gpus_per_node_, nearest(gpus));
+  return fmt::format("a global batch of {} sequences cannot be divided{}; or --set training.global_batch={}",
+                     global_batch_, nearest(gpus), nearest_multiple(global_batch_, gpus));
+}
+
+std::string GpuCounts::nearest(std::int64_t gpus) const {
+  auto around = std::vector<std::int64_t>{};
+  auto const above = std::ranges::lower_bound(possible_, gpus);
+  if (above != possible_.begin()) around.push_back(*(above - 1));
+  if (above != possible_.end()) around.push_back(*above);
+  return around.empty() ? "" : fmt::format("; nearest that can: {}", fmt::join(around, ", "));
+}
+
+}  // namespace twinstep::app::plan

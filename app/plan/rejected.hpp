@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/plan/search.hpp"
+#include "reports/plan.hpp"
+
+namespace twinstep::app::plan {
+
+/// Configurations on one number of GPUs that were left out, by strategy.
+class Rejected {
+ public:
+  Rejected(std::string cluster, std::int64_t gpus) : cluster_{std::move(cluster)}, gpus_{gpus} {}
+
+  /// One that was simulated and does not fit.
+  void add(Simulated const& simulated);
+  /// One whose closed form exceeds `capacity`.
+  void add(Candidate const& candidate, Capacity const& capacity);
+  /// A strategy that the training does not go with.
+  void add(std::string_view strategy, std::string const& reason);
+  /// A plan of the strategy fits.
+  void found(strategies::StrategyName strategy);
+
+  /// What comes nearest to fitting first. Of strategies that fit nowhere `explain` says why of the nearest, if it was
+  /// not simulated; nothing if it has nothing to say.
+  [[nodiscard]] std::vector<reports::RejectedPlans> by_nearness(
+      std::function<std::string(Candidate const&)> const& explain) &&;
+
+ private:
+  struct Group {
+    reports::RejectedPlans plans;
+    double fullness = 0;                     // of the nearest
+    std::optional<Candidate> not_simulated;  // the nearest, if so
+  };
+  Group& group(std::string_view strategy);
+  [[nodiscard]] static bool count(Group& group, double fullness);
+
+  std::string cluster_;
+  std::int64_t gpus_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace twinstep::app::plan

@@ -1,0 +1,106 @@
+#include <algorithm>
+
+#include "app/ask.hpp"
+#include "app/plan/gpu_counts.hpp"
+#include "app/plan/planner.hpp"
+#include "app/plan/search.hpp"
+#include "app/plan/steady_step.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/plan_question.hpp"
+
+using namespace twinstep;
+using namespace twinstep::app;
+
+namespace {
+
+hardware::Cluster const& four_nodes_of_eight() {
+  static auto const cluster = tests::plan_question("llama-2-7b-4xh100.json", {}).scenario.cluster;
+  return cluster;
+}
+
+std::string reason(std::int64_t gpus, std::int64_t global_batch) {
+  auto const counts = plan::GpuCounts{four_nodes_of_eight(), global_batch}.asked({{gpus, gpus}});
+  REQUIRE(counts.searched.empty());
+  REQUIRE(counts.refused.size() == 1);
+  return counts.refused.front().reason;
+}
+
+/// A plan of 16 micro-batches of one sequence on each of 8 GPUs.
+Scenario sixteen_micro_batches(std::string const& strategy) {
+  auto const path = std::string{TWINSTEP_SOURCE_FOLDER} + "/examples/llama-2-7b-4xh100.json";
+  return read_scenarios(path,
+                        {tests::kEightLayers, "cluster.nodes=1", "training.global_batch=128", "strategy=" + strategy})
+      .front();
+}
+
+}  // namespace
+
+TEST_CASE("a number of GPUs that the batch cannot be divided among names its neighbours and another batch", "[plan]") {
+  // 512 / 96 = 5.33: 64 and 128 divide it, and of 480 = 5 x 96 and 576 = 6 x 96 the first is nearer to 512.
+  CHECK(reason(96, 512) ==
+        "a global batch of 512 sequences cannot be divided; nearest that can: 64, 128; or --set "
+        "training.global_batch=480");
+  CHECK_THAT(reason(12, 512), Catch::Contains("not whole nodes of 8 GPUs; nearest that can: 8, 16"));
+  CHECK_THAT(reason(1'000'000, 512), Catch::Contains("at most; nearest that can: 512"));
+}
+
+TEST_CASE("numbers of GPUs that are named twice count once, and ranges leave out what does not divide", "[plan]") {
+  auto const counts = plan::GpuCounts{four_nodes_of_eight(), 64};
+  CHECK(counts.asked({{8, 64}, {16, 16}}).searched == std::vector<std::int64_t>{8, 16, 32, 64});
+  CHECK(counts.asked({{8, 64}}).refused.empty());
+  CHECK(counts.asked({{24, 24}, {24, 24}}).refused.size() == 1);
+}
+
+TEST_CASE("a long step by its first micro-batches takes the whole step's time within 0.2 %", "[plan]") {
+  for (auto const* const strategy :
+       {R"({"name": "fsdp2", "recompute": "full"})", R"({"name": "deepspeed-3", "offload": {"optimizer": "cpu"}})",
+        R"({"name": "ddp"})", R"({"name": "fsdp2", "offload": {"parameters": "cpu", "activations": true}})"}) {
+    INFO(strategy);
+    auto const scenario = sixteen_micro_batches(strategy);
+    auto const machine = engine::Machine{machine_of(scenario)};
+    auto const whole = std::get<Run>(run_step(scenario, machine, {}, Checks::kNone)).summary;
+    auto const steady = *plan::simulate_steadily(scenario, machine);
+    CHECK(to_seconds(steady.step_time).count() == Approx(to_seconds(whole.step_time).count()).epsilon(0.002));
+    CHECK(steady.tokens == whole.tokens);
+    CHECK(steady.token_rate.count() == Approx(whole.token_rate.count()).epsilon(0.002));
+    CHECK(*steady.mfu == Approx(*whole.mfu).epsilon(0.002));
+    CHECK(steady.peak.total().count() == whole.peak.total().count());
+    // The allocator reserves 2 MiB at a time.
+    CHECK(std::abs((steady.reserved_peak.total() - whole.reserved_peak.total()).count()) <= 2 << 20);
+  }
+}
+
+TEST_CASE("states go to drives where nodes have them, and nowhere else", "[plan]") {
+  auto const is_on_drives = [](plan::StrategyChoice const& choice) {
+    return choice.offload.find("nvme") != std::string::npos;
+  };
+  auto const with = plan::strategy_choices({.ranks = 8, .gpus_per_node = 8, .has_drives = true});
+  auto const without = plan::strategy_choices({.ranks = 8, .gpus_per_node = 8});
+  CHECK(std::ranges::count_if(with, is_on_drives) == 3);
+  CHECK(std::ranges::none_of(without, is_on_drives));
+}
+
+TEST_CASE("the front is that of everything that fits, searched or not", "[plan]") {
+  // Two numbers of GPUs; the front of each one's fastest must be the front of all that fit.
+  auto all = std::vector<reports::PlannedStep>{};
+  for (auto const* const nodes : {"cluster.nodes=1", "cluster.nodes=2"}) {
+    auto asked = tests::plan_question("llama-2-7b-4xh100.json", {tests::kEightLayers, nodes});
+    asked.names = {"ddp", "fsdp2"};
+    auto const space = plan::estimate_all(asked);
+    for (auto const& each : plan::simulate_best(asked, space, {.plans = 1000, .most_simulations = 1000}).plans)
+      all.push_back({.gpus = asked.scenario.cluster.gpus(), .step_time = each.summary.step_time});
+  }
+  auto const whole = reports::pareto_front(all);
+  auto options = PlanOptions{};
+  options.scenario = std::string{TWINSTEP_SOURCE_FOLDER} + "/examples/llama-2-7b-4xh100.json";
+  options.settings = {tests::kEightLayers};
+  options.strategies = {"ddp", "fsdp2"};
+  options.gpus = "8,16";
+  options.headroom = "0%";
+  auto const found = plan::make_plans(options, [] {}).pareto;
+  REQUIRE(found.size() == whole.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    CHECK(found[i].gpus == whole[i].gpus);
+    CHECK(found[i].step_time == whole[i].step_time);
+  }
+}
