@@ -13,7 +13,8 @@ optimizer; strategy, groups, micro-batch, accumulation, recomputation and
 offload are searched.
   twinstep plan SCENARIO.json --gpus 512
   twinstep plan SCENARIO.json --gpus 64..4096 --tokens 15T --deadline 60d
-  twinstep plan SCENARIO.json --gpus 256,512 --what-if cluster.node.nic='800 Gb/s'
+  twinstep plan SCENARIO.json --gpus 256,512 \
+      --what-if cluster.node.nic='800 Gb/s'
   twinstep plan SCENARIO.json --tokens 15T --price "2.5 USD/GPU-hour@2026-11" \
       --power "10.2 kW/node" --pue 1.2 \
       --mtbf "50000 h/GPU" --checkpoint "2 TB/s" --restart "10 min"
@@ -31,8 +32,7 @@ void add_job(CLI::App& command, PlanOptions& options) {
       ->type_name("PRICE")
       ->allow_extra_args(false);
   command.add_option("--power", options.power, "\"10.2 kW/node\" or \"1275 W/GPU\"")->type_name("POWER");
-  command.add_option("--pue", options.pue, "Power of the facility over that of its nodes; 1 without")
-      ->type_name("FACTOR");
+  command.add_option("--pue", options.pue, "Power of the facility over its nodes'; 1 without")->type_name("FACTOR");
   command
       .add_option("--mtbf", options.mtbf,
                   "Mean time between failures: \"50677 h/GPU\" is Llama\n3's (419 in 54 days on 16,384 GPUs, "
@@ -40,9 +40,9 @@ void add_job(CLI::App& command, PlanOptions& options) {
       ->type_name("TIME");
   command
       .add_option("--checkpoint", options.checkpoint,
-                  "What a checkpoint stops training for, \"60 s\", or the\nstorage's rate, \"2 TB/s\"")
+                  "What a checkpoint stops training for, \"60 s\", or\nthe storage's rate, \"2 TB/s\"")
       ->type_name("TIME|RATE");
-  command.add_option("--restart", options.restart, "From a failure until the job computes again: \"10 min\"")
+  command.add_option("--restart", options.restart, "From a failure until the job goes on: \"10 min\"")
       ->type_name("TIME");
   command
       .add_option("--critical-batch", options.critical_batch,
@@ -66,12 +66,10 @@ void add_plan(CLI::App& program, int& exit_code) {
                    "Search this one only, a paper's zero-1 to zero-3\ntoo; may be given several times")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  command->add_option("--set", options->settings, "Replace a value, e.g. training.sequence_length=8192")
+  command->add_option("--set", options->settings, "Replace a value: training.sequence_length=8192")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
-  command
-      ->add_option("--what-if", options->what_if,
-                   "What this would change: cluster.node.nic='800 Gb/s';\nmay be given several times")
+  command->add_option("--what-if", options->what_if, "What this would change; may be given several times")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
   command->add_option("--headroom", options->headroom, "Of each GPU's memory, left free; 5 % without")
