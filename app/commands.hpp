@@ -33,6 +33,8 @@ struct ReportOptions {
 };
 int report(ReportOptions const& options);
 
+inline constexpr std::int64_t kMostPoints = 1'000'000'000'000'000;  ///< that a sweep may be allowed to have
+
 struct SweepOptions {
   std::string sweep;                 ///< the sweep; without `out` a results file
   std::optional<std::string> out;    ///< the results file

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -97,6 +98,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);  // memory that one simulation gives back is there for the next
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error of its writer, as on a full disk
   try {
     return run(argc, argv);
   } catch (InputError const& error) {

@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <unistd.h>
 
 #include <fmt/core.h>
@@ -13,6 +15,27 @@
 #include "sim/base/input_error.hpp"
 
 namespace twinstep::app {
+namespace {
+
+/// A pipe or a device, held open. Opening a pipe waits for its reader: this says so at once where there is none.
+class HeldOpen {
+ public:
+  explicit HeldOpen(std::string const& path) : descriptor_{::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)} {
+    if (descriptor_ < 0 && errno == ENXIO)
+      throw InputError{
+          fmt::format("{}: found a pipe that nobody reads; start its reader first, or name a file", one_line(path))};
+  }
+  HeldOpen(HeldOpen const&) = delete;
+  HeldOpen& operator=(HeldOpen const&) = delete;
+  ~HeldOpen() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
 
 void write_file(std::string const& path, std::string_view text) {
   write_file(path, [text](std::ostream& file) { file.write(text.data(), static_cast<std::streamsize>(text.size())); });
@@ -30,6 +53,7 @@ void write_file(std::string const& path, std::function<void(std::ostream&)> cons
     throw InputError{fmt::format("{}: cannot be written ({}); name a file in a folder that you may write to",
                                  one_line(path), std::strerror(reason))};
   };
+  auto const held = is_replaced ? nullptr : std::make_unique<HeldOpen>(path);
   errno = 0;
   {
     auto file = std::ofstream{written, std::ios::binary};

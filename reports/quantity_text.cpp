@@ -95,6 +95,10 @@ std::string count_text(double count) {
   return std::abs(count) < kWholeFrom ? fmt::format("{:.1f}", count) : grouped(fmt::format("{:.0f}", count));
 }
 
+std::string whole_text(std::int64_t count) {
+  return grouped(fmt::format("{}", count));
+}
+
 MemoryUnit memory_unit_for(Bytes largest) {
   auto const scale = scale_for(static_cast<double>(largest.count()), kBinary, 0.05);
   return {scale.unit, Bytes{static_cast<std::int64_t>(scale.size)}};

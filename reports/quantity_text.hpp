@@ -34,6 +34,8 @@ inline constexpr std::string_view kNoValue = "–";
 
 /// "12,345"; one decimal below 100: "12.3".
 [[nodiscard]] std::string count_text(double count);
+/// The same of what is always whole: "12,345", "12".
+[[nodiscard]] std::string whole_text(std::int64_t count);
 
 /// A unit that the column of a table states once.
 struct MemoryUnit {

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/cli/between.hpp"
 #include "app/cli/subcommands.hpp"
 #include "app/commands.hpp"
 
@@ -35,7 +36,7 @@ void add_collective(CLI::App& program, int& exit_code) {
   command->add_option("--ranks", options->ranks, "Ranks, one on each GPU (all GPUs)");
   command->add_option("-b", options->smallest, "Smallest size, such as 8, 64K, 1M (8)")->type_name("SIZE");
   command->add_option("-e", options->largest, "Largest size, such as 128M, 16G (1G)")->type_name("SIZE");
-  command->add_option("-f", options->factor, "Factor from one size to the next (2)")->check(CLI::Range(2, 1'000'000));
+  command->add_option("-f", options->factor, "Factor from one size to the next (2)")->check(between(2, 1'000'000));
   command->add_option("--dtype", options->type, "Element type: fp32, bf16, fp16, … (fp32)");
   command->add_option("--redop", options->reduction, "sum, average, max or min (sum)");
   command->add_option("--algorithm", options->algorithm, "Force one: ring, tree, nvls, nvlstree, pat, …");

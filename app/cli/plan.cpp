@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/cli/between.hpp"
 #include "app/cli/subcommands.hpp"
 #include "app/commands.hpp"
 
@@ -75,7 +76,7 @@ void add_plan(CLI::App& program, int& exit_code) {
   command->add_option("--headroom", options->headroom, "Of each GPU's memory, left free; 5 % without")
       ->type_name("SHARE");
   add_job(*command, *options);
-  command->add_option("--top", options->top, "Plans to print; 10 without")->check(CLI::Range(1, 100));
+  command->add_option("--top", options->top, "Plans to print; 10 without")->check(between(1, 100));
   command->add_flag("--json", options->as_json, "Print one JSON document");
   command->footer(kPlanning);
   command->callback([options, &exit_code] { exit_code = plan_training(*options); });

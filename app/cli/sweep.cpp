@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/cli/between.hpp"
 #include "app/cli/subcommands.hpp"
 #include "app/commands.hpp"
 
@@ -40,10 +41,10 @@ void add_sweep(CLI::App& program, int& exit_code) {
   auto* const out = command->add_option("--out", options->out, "Results file, an SQLite database")->type_name("FILE");
   command->add_flag("--resume", options->resumes, "Go on with the results file where it is there")->needs(out);
   command->add_option("--jobs", options->jobs, "Threads of each process; default: all cores")
-      ->check(CLI::Range(1, 1024))
+      ->check(between(1, 1024))
       ->needs(out);
   command->add_option("--max-points", options->max_points, "Refuse a larger sweep; default: 1000000")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000'000}))
+      ->check(between(std::int64_t{1}, kMostPoints))
       ->needs(out);
   command->add_option("--fidelity", options->fidelity, kFidelityHelp)
       ->check(CLI::IsMember({"exact", "folded", "closed"}))

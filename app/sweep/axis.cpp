@@ -1,10 +1,12 @@
 #include "app/sweep/axis.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "app/sweep/value.hpp"
 #include "sim/io/document_value.hpp"
 
 namespace twinstep::app::sweep {
@@ -35,13 +37,19 @@ Amount read_amount(io::Node const& node) {
   return amount;
 }
 
+/// An amount of a range in the unit of its "from".
 Amount read_amount(io::Node const& range, char const* key, std::string const& unit) {
-  auto const amount = read_amount(range.at(key));
-  if (amount.unit != unit)
+  auto amount = read_amount(range.at(key));
+  if (amount.unit == unit) return amount;
+  auto const value = value_of(range.at(key));
+  auto const one = value_of_text("1 " + unit);
+  auto const* number = std::get_if<Number>(&value);
+  auto const* its_unit = std::get_if<Number>(&one);
+  if (unit.empty() || number == nullptr || its_unit == nullptr || number->unit != its_unit->unit)
     range.at(key).fail(
         fmt::format("found the unit {}, and \"from\" has {}", twinstep::quoted(amount.unit), twinstep::quoted(unit)),
-        "write all in one unit");
-  return amount;
+        "write both in units of one kind");
+  return {number->number / its_unit->number, false, unit};
 }
 
 Range read_range(io::Node const& node) {
@@ -68,12 +76,18 @@ Range read_range(io::Node const& node) {
       range.is_factor ? std::log(to.number / from.number) / std::log(by.number) : (to.number - from.number) / by.number;
   if (!(steps < kMostValues)) node.fail("found a range of more than 1e15 values, expected fewer", "raise its step");
   range.size = static_cast<std::int64_t>(steps + kTolerance) + 1;
+  // Values are written to twelve digits.
+  auto const growth =
+      range.is_factor ? by.number - 1 : by.number / std::max(std::abs(from.number), std::abs(to.number));
+  if (!range.is_whole && growth < 1e-11)
+    node.fail("found neighbours that twelve digits do not tell apart, expected values further apart", "raise its step");
   return range;
 }
 
 std::vector<io::Node> read_list(io::Node const& node) {
-  auto const values = node.elements();
+  auto values = node.elements();
   if (values.empty()) node.fail("found no value, expected at least one", "name one, or leave the path out");
+  refuse_doubles(values);
   return values;
 }
 

@@ -28,7 +28,8 @@ struct Range {
 class Values {
  public:
   /// Reads a list of JSON values, or a range {"from", "to", "factor"} or {"from", "to", "step"} with both ends
-  /// included, numbers or quantities of one unit. Throws InputError for an empty or endless one.
+  /// included, numbers or quantities of one kind; they are written in the unit of "from". Throws InputError for an
+  /// empty or endless one.
   explicit Values(io::Node const& values);
 
   [[nodiscard]] std::int64_t size() const;

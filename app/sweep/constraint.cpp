@@ -1,157 +1,17 @@
 #include "app/sweep/constraint.hpp"
 
-#include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <cmath>
-#include <utility>
+#include <string_view>
 
 #include <fmt/format.h>
 
 namespace twinstep::app::sweep {
-
-/// A leaf (no operation) or an operation on two expressions.
-struct Constraint::Expression {
-  std::string operation;  ///< "+", "<=", …; empty for a leaf
-  std::shared_ptr<Expression const> left;
-  std::shared_ptr<Expression const> right;
-  Value constant;    ///< of a leaf that is no path
-  std::string path;  ///< of a leaf that is one
-};
-
 namespace {
 
-using Value = Constraint::Value;
-using Expression = Constraint::Expression;
-using ExpressionPtr = std::shared_ptr<Expression const>;
-
-ExpressionPtr operation(std::string_view name, ExpressionPtr left, ExpressionPtr right) {
-  return std::make_shared<Expression>(Expression{std::string{name}, std::move(left), std::move(right), {}, {}});
-}
-
-ExpressionPtr constant(Value value) {
-  return std::make_shared<Expression>(Expression{{}, nullptr, nullptr, std::move(value), {}});
-}
-
-/// Recursive descent over the grammar in the header, one function a rule.
-class Parser {
- public:
-  explicit Parser(io::Node const& written) : written_{&written}, rest_{written.string()} {}
-
-  ExpressionPtr comparison() {
-    auto left = sum();
-    auto const name = next_of({"<=", ">=", "==", "!=", "<", ">"});
-    if (name.empty()) fail("a comparison: <, <=, >, >=, == or !=");
-    auto right = sum();
-    skip_spaces();
-    if (!rest_.empty()) fail("nothing after the comparison");
-    return operation(name, std::move(left), std::move(right));
-  }
-
-  std::vector<std::string> paths;
-
- private:
-  ExpressionPtr sum() {
-    auto left = product();
-    for (auto name = next_of({"+", "-"}); !name.empty(); name = next_of({"+", "-"}))
-      left = operation(name, std::move(left), product());
-    return left;
-  }
-
-  ExpressionPtr product() {
-    auto left = factor();
-    for (auto name = next_of({"*", "/", "%"}); !name.empty(); name = next_of({"*", "/", "%"}))
-      left = operation(name, std::move(left), factor());
-    return left;
-  }
-
-  ExpressionPtr factor() {
-    constexpr auto kDeepest = 100;
-    constexpr auto kMostTerms = 1000;  // each makes the tree deeper
-    if (++depth_ > kDeepest) fail("fewer parentheses");
-    if (++terms_ > kMostTerms) fail("fewer terms");
-    auto const leave = [this](ExpressionPtr made) {
-      --depth_;
-      return made;
-    };
-    if (!next_of({"-"}).empty()) return leave(operation("-", constant(0.0), factor()));
-    if (!next_of({"("}).empty()) {
-      auto inner = sum();
-      if (next_of({")"}).empty()) fail("\")\"");
-      return leave(std::move(inner));
-    }
-    return leave(leaf());
-  }
-
-  ExpressionPtr leaf() {
-    skip_spaces();
-    auto const first = rest_.empty() ? '\0' : rest_.front();
-    if (first == '\'') return text();
-    if (std::isdigit(static_cast<unsigned char>(first)) != 0 || first == '.') return number();
-    if (std::isalpha(static_cast<unsigned char>(first)) != 0) return path();
-    fail("a path, a number, a text in single quotes or \"(\"");
-  }
-
-  ExpressionPtr text() {
-    auto const end = rest_.find('\'', 1);
-    if (end == std::string_view::npos) fail("a single quote at the end of the text");
-    auto made = constant(std::string{rest_.substr(1, end - 1)});
-    rest_.remove_prefix(end + 1);
-    return made;
-  }
-
-  ExpressionPtr number() {
-    auto value = 0.0;
-    auto const [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (error != std::errc{}) fail("a number");
-    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-    return constant(value);
-  }
-
-  ExpressionPtr path() {
-    auto const is_part = [](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
-    };
-    auto const end = std::ranges::find_if_not(rest_, is_part);
-    auto name = std::string{rest_.begin(), end};
-    rest_.remove_prefix(name.size());
-    paths.push_back(name);
-    return std::make_shared<Expression>(Expression{{}, nullptr, nullptr, {}, std::move(name)});
-  }
-
-  /// The first of `names` that comes next, and past it; "" if none does.
-  std::string_view next_of(std::initializer_list<std::string_view> names) {
-    skip_spaces();
-    for (auto const name : names)
-      if (rest_.starts_with(name)) {
-        rest_.remove_prefix(name.size());
-        return name;
-      }
-    return {};
-  }
-
-  void skip_spaces() { rest_.remove_prefix(std::min(rest_.find_first_not_of(' '), rest_.size())); }
-
-  [[noreturn]] void fail(std::string_view expected) const {
-    auto const found = rest_.empty() ? std::string{"the end"} : twinstep::quoted(rest_);
-    written_->fail(fmt::format("found {} in the constraint, expected {}", found, expected),
-                   "write it like \"cluster.nodes * 8 <= training.global_batch\"");
-  }
-
-  io::Node const* written_;
-  std::string_view rest_;
-  int depth_ = 0;
-  int terms_ = 0;
-};
-
-double calculated(std::string_view name, double left, double right) {
-  switch (name.front()) {
-    case '+': return left + right;
-    case '-': return left - right;
-    case '*': return left * right;
-    case '/': return left / right;
-    default: return std::fmod(left, right);
-  }
+/// `strategy.name (the text "ddp")`, `the number 3`.
+std::string shown(Expression const& expression, Value const& value) {
+  if (expression.operation.empty() && expression.path.empty()) return described(value);
+  return fmt::format("{} ({})", expression.text, described(value));
 }
 
 bool compared(std::string_view name, double left, double right) {
@@ -162,36 +22,103 @@ bool compared(std::string_view name, double left, double right) {
   return (left == right) == (name == "==");
 }
 
-Value evaluated(Expression const& expression, Constraint const& constraint, Constraint::Lookup const& lookup) {
-  if (!expression.path.empty()) return lookup(expression.path);
-  if (expression.operation.empty()) return expression.constant;
-  auto const left = evaluated(*expression.left, constraint, lookup);
-  auto const right = evaluated(*expression.right, constraint, lookup);
-  if (left.index() == 0 || right.index() == 0) return {};
-  if (left.index() != 1 || right.index() != 1)
-    constraint.written().fail(fmt::format("found a text where {} needs numbers", expression.operation),
-                              "compare texts with == and !=");
-  return calculated(expression.operation, std::get<double>(left), std::get<double>(right));
+Unit product(Unit left, Unit right, int sign) {
+  return {left.bytes + sign * right.bytes, left.seconds + sign * right.seconds, left.flops + sign * right.flops};
 }
+
+/// One comparison at one point.
+class Evaluation {
+ public:
+  Evaluation(io::Node const& written, Constraint::Lookup const& lookup) : written_{&written}, lookup_{&lookup} {}
+
+  [[nodiscard]] bool holds(Expression const& comparison) const {
+    auto const& name = comparison.operation;
+    auto const is_equality = name == "==" || name == "!=";
+    auto const left = value(*comparison.left);
+    auto const right = value(*comparison.right);
+    if (is_equality && (comparison.left->is_null() || comparison.right->is_null()))
+      return (left == right) == (name == "==");
+    refuse_null(comparison);
+    if (left == Value{} || right == Value{}) return true;
+    auto const* number = std::get_if<Number>(&left);
+    refuse_kinds(comparison, left, right);
+    if (number != nullptr) return compared(name, number->number, std::get<Number>(right).number);
+    if (!is_equality)
+      fail(fmt::format("{} beside {}, expected numbers", shown(*comparison.left, left), name),
+           "compare it with == or !=");
+    return (left == right) == (name == "==");
+  }
+
+ private:
+  [[nodiscard]] Value value(Expression const& expression) const {
+    if (!expression.path.empty()) return (*lookup_)(expression.path);
+    if (expression.operation.empty()) return expression.constant;
+    refuse_null(expression);
+    auto const left = value(*expression.left);
+    auto const right = value(*expression.right);
+    if (left == Value{} || right == Value{}) return {};
+    return calculated(expression, number(expression, *expression.left, left),
+                      number(expression, *expression.right, right));
+  }
+
+  [[nodiscard]] Number number(Expression const& whole, Expression const& part, Value const& value) const {
+    if (auto const* number = std::get_if<Number>(&value)) return *number;
+    fail(fmt::format("{} where {} needs numbers", shown(part, value), whole.operation),
+         "name a number there, or leave out the values that are none");
+  }
+
+  [[nodiscard]] Number calculated(Expression const& operation, Number left, Number right) const {
+    auto const name = operation.operation.front();
+    auto const is_product = name == '*' || name == '/';
+    if (!is_product) refuse_kinds(operation, left, right);
+    if ((name == '/' || name == '%') && right.number == 0)
+      fail(fmt::format("a division by zero in {}: {} is 0", operation.text, operation.right->text),
+           "leave such points out of the axes, or multiply instead");
+    auto const result = [&]() -> Number {
+      switch (name) {
+        case '+': return {left.number + right.number, left.unit};
+        case '-': return {left.number - right.number, left.unit};
+        case '*': return {left.number * right.number, product(left.unit, right.unit, 1)};
+        case '/': return {left.number / right.number, product(left.unit, right.unit, -1)};
+        default: return {std::fmod(left.number, right.number), left.unit};
+      }
+    }();
+    if (!std::isfinite(result.number))
+      fail(fmt::format("a number beyond 1.8e308 in {}", operation.text), "use smaller ones");
+    return result;
+  }
+
+  void refuse_null(Expression const& operation) const {
+    if (operation.left->is_null() || operation.right->is_null())
+      fail(fmt::format("null beside {}, expected a value", operation.operation), "compare it with == or !=");
+  }
+
+  /// Only values of one kind, and numbers of one unit, go together.
+  void refuse_kinds(Expression const& operation, Value const& left, Value const& right) const {
+    auto const* number = std::get_if<Number>(&left);
+    auto const* other = std::get_if<Number>(&right);
+    auto const are_numbers = number != nullptr && other != nullptr;
+    if (are_numbers ? number->unit == other->unit : left.index() == right.index() && left != Value{Composite{}}) return;
+    fail(fmt::format("{} beside {}, expected two values of one kind", shown(*operation.left, left),
+                     shown(*operation.right, right)),
+         are_numbers ? "write quantities with their units, in single quotes: '400 Gb/s'"
+                     : "compare a number with a number, a text with one in single quotes");
+  }
+
+  [[noreturn]] void fail(std::string const& found, char const* way_out) const {
+    written_->fail("found " + found, way_out);
+  }
+
+  io::Node const* written_;
+  Constraint::Lookup const* lookup_;
+};
 
 }  // namespace
 
-Constraint::Constraint(io::Node const& text) : written_{text} {
-  auto parser = Parser{written_};
-  expression_ = parser.comparison();
-  paths_ = std::move(parser.paths);
-}
+Constraint::Constraint(io::Node const& text) : written_{text}, comparison_{parse_comparison(text)} {}
 
 bool Constraint::holds(Lookup const& lookup) const {
-  auto const& name = expression_->operation;
-  auto const left = evaluated(*expression_->left, *this, lookup);
-  auto const right = evaluated(*expression_->right, *this, lookup);
-  if (left.index() == 0 || right.index() == 0) return true;
-  auto const* number = std::get_if<double>(&left);
-  if (number != nullptr && right.index() == 1) return compared(name, *number, std::get<double>(right));
-  if (name != "==" && name != "!=")
-    written_.fail(fmt::format("found a text beside {}, expected numbers", name), "compare texts with == and !=");
-  return (left == right) == (name == "==");
+  return Evaluation{written_, lookup}.holds(*comparison_);
 }
 
 }  // namespace twinstep::app::sweep

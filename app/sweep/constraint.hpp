@@ -2,12 +2,11 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <variant>
 #include <vector>
 
+#include "app/sweep/expression.hpp"
+#include "app/sweep/value.hpp"
 #include "sim/io/document.hpp"
 
 namespace twinstep::app::sweep {
@@ -17,33 +16,28 @@ namespace twinstep::app::sweep {
 ///     comparison = sum ("<" | "<=" | ">" | ">=" | "==" | "!=") sum
 ///     sum        = product (("+" | "-") product)*
 ///     product    = factor (("*" | "/" | "%") factor)*
-///     factor     = number | path | 'text' | "-" factor | "(" sum ")"
+///     factor     = number | path | 'text' | "true" | "false" | "null" | "-" factor | "(" sum ")"
 ///
-/// Arithmetic is that of doubles. A path means the point's value: a number, a quantity in its base unit (bytes,
-/// seconds, bytes a second, FLOP a second), or a text, which can only be compared with == and !=. A comparison with a
-/// path that the point does not say holds.
+/// A path means the point's value, and arithmetic is that of doubles with their units: '400 Gb/s' is a bandwidth, as a
+/// path's may be, and is compared with bandwidths. Texts and booleans are compared with their like by == and !=.
+///
+/// A comparison with a path that the point does not say holds; "path == null" is whether it is not said.
 class Constraint {
  public:
-  /// A number, a text, or nothing where the path is not said.
-  using Value = std::variant<std::monostate, double, std::string>;
   using Lookup = std::function<Value(std::string const& path)>;
 
   /// Parses it. Throws InputError with the place of `text` in the sweep.
   explicit Constraint(io::Node const& text);
 
-  /// Throws InputError where a text is calculated with.
+  /// Throws InputError where the comparison has no answer at this point: a division by zero, values of two kinds, what
+  /// no double holds.
   [[nodiscard]] bool holds(Lookup const& lookup) const;
   /// Every path in it.
-  [[nodiscard]] std::vector<std::string> const& paths() const { return paths_; }
-  /// The text that it was read from, which can fail.
-  [[nodiscard]] io::Node const& written() const { return written_; }
-
-  struct Expression;
+  [[nodiscard]] std::vector<std::string> paths() const { return paths_of(*comparison_); }
 
  private:
   io::Node written_;
-  std::shared_ptr<Expression const> expression_;
-  std::vector<std::string> paths_;
+  std::shared_ptr<Expression const> comparison_;
 };
 
 }  // namespace twinstep::app::sweep

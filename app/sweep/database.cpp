@@ -19,6 +19,7 @@ char const* way_out(int code) {
     case SQLITE_CORRUPT: return "restore a copy, or name another file";
     case SQLITE_FULL:
     case SQLITE_IOERR: return "what was committed is kept: make room, and go on with --resume";
+    case SQLITE_CONSTRAINT: return "another process writes into it: wait for its end, or name another file";
     case SQLITE_BUSY:
     case SQLITE_LOCKED: return "wait for the end of the process that uses it";
     default: return "name a file in a folder that you may write to";

@@ -9,7 +9,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-/// SQLite with our errors. For results.cpp only.
+/// SQLite with our errors: the only place that knows it. For layout.cpp, results.cpp and results_writer.cpp.
 namespace twinstep::app::sweep {
 
 /// One open database. Every failure is an InputError that names the file, what happened, and the way out.

@@ -114,9 +114,9 @@ std::optional<Row> Evaluator::operator()(std::int64_t point) const {
 }
 
 std::vector<std::string> Evaluator::check() const {
-  constexpr auto kProbesPerAxis = 1000;
+  sweep_->check_constraints();
   auto warnings = std::optional<std::vector<std::string>>{};
-  for (auto const point : sweep_->probes(kProbesPerAxis)) {
+  for (auto const point : sweep_->probes()) {
     try {
       auto scenario = memory_->scenario(point, sweep_->scenario(sweep_->settings(point)));
       if (!warnings) warnings = std::move(scenario.warnings);

@@ -27,8 +27,8 @@ class Evaluator {
   [[nodiscard]] std::optional<Row> operator()(std::int64_t point) const;
 
   /// Reads points of every value of every axis, so that a mistake of the sweep shows before anything is simulated.
-  /// Throws InputError where a path does not exist, whatever its value. Returns what the first point's scenario warns
-  /// of.
+  /// Throws InputError where a path does not exist, whatever its value, and where a constraint never has an answer.
+  /// Returns what the first point's scenario warns of.
   [[nodiscard]] std::vector<std::string> check() const;
 
  private:

@@ -57,6 +57,7 @@ std::vector<Cell> figures_of(reports::Summary const& summary) {
       cell(summary.scenario),
       cell(summary.world_size),
       cell(summary.tokens),
+      cell(std::string{summary.counted}),
       cell(summary.step_time),
       summary.interval ? cell(summary.interval->low) : Cell{},
       summary.interval ? cell(summary.interval->high) : Cell{},

@@ -17,12 +17,16 @@ namespace {
 /// Whether the descriptor still is the file of that name: its last holder may have removed it meanwhile.
 bool is_still_there(int descriptor, std::string const& path) {
   struct stat held {};
-  struct stat named {};
-  return fstat(descriptor, &held) == 0 && stat(path.c_str(), &named) == 0 && held.st_ino == named.st_ino &&
-         held.st_dev == named.st_dev;
+  return fstat(descriptor, &held) == 0 && identity_of(path) == FileIdentity{held.st_dev, held.st_ino};
 }
 
 }  // namespace
+
+std::optional<FileIdentity> identity_of(std::string const& path) {
+  struct stat named {};
+  if (stat(path.c_str(), &named) != 0) return std::nullopt;
+  return FileIdentity{named.st_dev, named.st_ino};
+}
 
 FileLock::FileLock(std::string const& file) : path_{file + "-lock"} {
   while (true) {

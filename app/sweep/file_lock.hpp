@@ -1,8 +1,21 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <sys/types.h>
 
 namespace twinstep::app::sweep {
+
+/// Which file a name leads to.
+struct FileIdentity {
+  dev_t device{};
+  ino_t inode{};
+
+  bool operator==(FileIdentity const&) const = default;
+};
+
+/// Nothing where there is no such file.
+[[nodiscard]] std::optional<FileIdentity> identity_of(std::string const& path);
 
 /// Keeps other processes from working on a file while this object lives: an flock on "FILE-lock" beside it, which the
 /// system releases when the process ends, however it ends. The file beside it is removed at the end.

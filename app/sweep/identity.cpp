@@ -1,40 +1,67 @@
 #include "app/sweep/identity.hpp"
 
 #include <filesystem>
+#include <map>
+#include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "app/data_hash.hpp"
 #include "app/version.hpp"
+#include "sim/base/input_error.hpp"
 #include "sim/io/document_text.hpp"
 
 namespace twinstep::app::sweep {
 namespace {
 
-/// Adds the files among the texts of a document: names with a folder or an ending.
-void add_files(io::Node const& node, std::string const& folder, std::vector<std::string>& files) {
-  using Type = io::Node::Type;
-  if (node.is(Type::kObject))
-    for (auto const& [key, value] : node.members()) add_files(value, folder, files);
-  if (node.is(Type::kArray))
-    for (auto const& element : node.elements()) add_files(element, folder, files);
-  if (!node.is(Type::kString)) return;
-  auto const name = std::string{node.string()};
-  if (name.find_first_of("./") == std::string::npos) return;
-  auto error = std::error_code{};
-  auto const path = std::filesystem::path{folder} / name;
-  if (std::filesystem::is_regular_file(path, error)) files.push_back(path.string());
-}
+/// The files that a sweep names, as it names them, and the hashes of their contents.
+class Files {
+ public:
+  explicit Files(std::filesystem::path folder) : folder_{std::move(folder)} {}
+
+  /// Adds those among the texts of a document in a folder below: names with a folder or an ending. What they name in
+  /// turn, as a cluster's file does, is added too.
+  void add(io::Node const& node, std::filesystem::path const& below = {}) {
+    using Type = io::Node::Type;
+    if (node.is(Type::kObject))
+      for (auto const& [key, value] : node.members()) add(value, below);
+    if (node.is(Type::kArray))
+      for (auto const& element : node.elements()) add(element, below);
+    if (node.is(Type::kString)) add_file(below / node.string());
+  }
+
+  [[nodiscard]] std::string json() const {
+    auto members = std::vector<std::string>{};
+    for (auto const& [name, hash] : hashes_) members.push_back(fmt::format("{}: \"{}\"", io::json_string(name), hash));
+    return fmt::format("{{{}}}", fmt::join(members, ", "));
+  }
+
+ private:
+  void add_file(std::filesystem::path const& name) {
+    if (name.string().find_first_of("./") == std::string::npos) return;
+    auto error = std::error_code{};
+    auto const path = folder_ / name;
+    if (!std::filesystem::is_regular_file(path, error)) return;
+    if (!hashes_.emplace(name.string(), data_hash({path.string()})).second || path.extension() != ".json") return;
+    try {
+      add(io::parse_file(path.string()), name.parent_path());
+    } catch (InputError const&) {  // whoever needs it says what is wrong
+    }
+  }
+
+  std::filesystem::path folder_;
+  std::map<std::string, std::string> hashes_;
+};
 
 }  // namespace
 
 Manifest manifest_of(Sweep const& sweep, engine::RunOptions const& options) {
   auto const document = sweep.document();
-  auto files = std::vector<std::string>{};
-  add_files(document, sweep.directory(), files);
+  auto files = Files{sweep.directory()};
+  files.add(document);
   auto const text =
-      fmt::format(R"({{"fidelity": "{}", "allocator": {}, "files": "{}", "sweep": {}}})", name_of(options.fidelity),
-                  options.replays_allocator, data_hash(files), io::document_line(document));
+      fmt::format(R"({{"--fidelity": "{}", "--skip-allocator": {}, "sweep": {}, "files": {}}})",
+                  name_of(options.fidelity), !options.replays_allocator, io::document_line(document), files.json());
   return {.version = std::string{kVersion}, .sweep = text, .paths = sweep.paths(), .points = sweep.points()};
 }
 

@@ -17,20 +17,14 @@ constexpr auto kEfficiency = "tokens_per_s_per_gpu";
 
 void count(Row const& row, Outcome& outcome) {
   ++outcome.rows;
-  ++outcome.counts[static_cast<std::size_t>(row.status)];
+  auto const status = static_cast<std::size_t>(row.status);
+  ++outcome.counts[status];
+  if (!outcome.first[status]) outcome.first[status] = row;
   if (row.status != Status::kOk) return;
   // Of equal ones the first.
   if (!outcome.fastest || row.number(kStepTime) < outcome.fastest->number(kStepTime)) outcome.fastest = row;
   if (!outcome.most_efficient || row.number(kEfficiency) > outcome.most_efficient->number(kEfficiency))
     outcome.most_efficient = row;
-}
-
-/// "point 3 (cluster.nodes 4, strategy {…})"
-std::string name_of_point(Row const& row, std::vector<std::string> const& paths) {
-  auto settings = std::vector<std::string>{};
-  for (std::size_t i = 0; i < paths.size(); ++i)
-    if (auto const text = setting_text(row.settings[i]); !text.empty()) settings.push_back(paths[i] + " " + text);
-  return fmt::format("point {} ({})", row.point, fmt::join(settings, ", "));
 }
 
 std::string best_json(std::optional<Row> const& row, std::vector<std::string> const& paths) {
@@ -48,28 +42,6 @@ Outcome summarize(std::string const& path) {
   outcome.points = results.manifest.points;
   outcome.is_finished = results.is_finished;
   return outcome;
-}
-
-std::string outcome_text(Outcome const& outcome, Effort const& effort) {
-  auto parts = std::vector<std::string>{};
-  for (std::size_t i = 0; i < outcome.counts.size(); ++i)
-    if (outcome.counts[i] > 0)
-      parts.push_back(fmt::format("{} {}", outcome.counts[i], name_of(static_cast<Status>(i))));
-  if (outcome.left_out() > 0) parts.push_back(fmt::format("{} left out by constraints", outcome.left_out()));
-  auto text = fmt::format("{}: {} of {} points{}{}\n", one_line(outcome.path), outcome.rows, outcome.points,
-                          parts.empty() ? "" : ": ", fmt::join(parts, ", "));
-  if (!outcome.is_finished) text += "not finished: the same sweep goes on with --resume\n";
-  if (outcome.fastest)
-    text += fmt::format("shortest step: {:.4g} s at {}\n", outcome.fastest->number(kStepTime).value_or(0),
-                        name_of_point(*outcome.fastest, outcome.settings));
-  if (outcome.most_efficient)
-    text += fmt::format("most from each GPU: {:.0f} tokens/s at {}\n",
-                        outcome.most_efficient->number(kEfficiency).value_or(0),
-                        name_of_point(*outcome.most_efficient, outcome.settings));
-  if (effort.asked > 0)
-    text += fmt::format("{} points in {:.3g} s, {:.3g} a second\n", effort.asked, effort.wall.count(),
-                        static_cast<double>(effort.asked) / effort.wall.count());
-  return text;
 }
 
 std::string outcome_json(Outcome const& outcome, Effort const& effort) {

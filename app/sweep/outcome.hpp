@@ -18,9 +18,10 @@ struct Outcome {
   std::int64_t points = 0;            ///< of the whole sweep
   std::int64_t rows = 0;
   bool is_finished = false;
-  std::array<std::int64_t, kEnumSize<Status>> counts{};  ///< by status
-  std::optional<Row> fastest;                            ///< the shortest step that fits
-  std::optional<Row> most_efficient;                     ///< the most tokens a second and GPU that fit
+  std::array<std::int64_t, kEnumSize<Status>> counts{};       ///< by status
+  std::array<std::optional<Row>, kEnumSize<Status>> first{};  ///< of each status
+  std::optional<Row> fastest;                                 ///< the shortest step that fits
+  std::optional<Row> most_efficient;                          ///< the most tokens a second and GPU that fit
 
   [[nodiscard]] std::int64_t left_out() const { return is_finished ? points - rows : 0; }
 };
@@ -36,6 +37,8 @@ struct Effort {
 /// Reads a results file. Throws InputError.
 [[nodiscard]] Outcome summarize(std::string const& path);
 
+/// In lines of 80 columns, but for names that are longer: how many points there are of each status, the two best beside
+/// each other, and the reason of the first point that is wrong (of every status where no point fits).
 [[nodiscard]] std::string outcome_text(Outcome const& outcome, Effort const& effort);
 /// {"results", "points", "rows", "left_out", "finished", "ok", "does_not_fit", "infeasible", "wrong_input", "fastest":
 /// {"point", "settings", "step_time_s", "tokens_per_s_per_gpu"}, "most_efficient", "asked", "wall_s", "jobs",

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "reports/quantity_text.hpp"
+
 namespace twinstep::app::sweep {
 namespace {
 
@@ -20,16 +22,23 @@ std::string time_text(double seconds) {
 
 }  // namespace
 
+std::string pace_text(std::int64_t count, double seconds) {
+  auto const each = seconds / static_cast<double>(count);
+  if (each > 1) return reports::time_text(to_duration(Seconds{each})) + " each";
+  return reports::count_text(1 / each) + " a second";
+}
+
 std::string progress_text(Advance const& advance, int bar_width) {
   auto const part = advance.total > 0 ? static_cast<double>(advance.done) / static_cast<double>(advance.total) : 1.0;
   auto const full = static_cast<std::size_t>(part * bar_width);
   auto const bar = std::string(full, '#') + std::string(static_cast<std::size_t>(bar_width) - full, '.');
   auto text = bar_width > 0 ? fmt::format("[{}] ", bar) : std::string{};
-  text += fmt::format("{:3.0f} %, {} of {} points", part * 100, advance.done, advance.total);
+  text += fmt::format("{:3.0f} %, {} of {} points", part * 100, reports::whole_text(advance.done),
+                      reports::whole_text(advance.total));
   if (advance.done == 0 || advance.elapsed_s <= 0) return text;
-  auto const rate = static_cast<double>(advance.done) / advance.elapsed_s;
-  auto const left = static_cast<double>(advance.total - advance.done) / rate;
-  return text + fmt::format(", {:.3g} a second, {} left", rate, time_text(left));
+  auto const left = static_cast<double>(advance.total - advance.done) / static_cast<double>(advance.done);
+  return text +
+         fmt::format(", {}, {} left", pace_text(advance.done, advance.elapsed_s), time_text(left * advance.elapsed_s));
 }
 
 Progress::Progress(std::int64_t total) : total_{total}, is_terminal_{isatty(STDERR_FILENO) != 0} {}

@@ -13,7 +13,10 @@ struct Advance {
   double elapsed_s = 0;  ///< since the first of `done`
 };
 
-/// "[#####.....]  50 %, 500 of 1000 points, 250 a second, 2 s left"; without the bar for a `bar_width` of 0.
+/// How fast: "1,234 a second", "12.5 a second"; "2.500 s each" of what takes longer than a second.
+[[nodiscard]] std::string pace_text(std::int64_t count, double seconds);
+
+/// "[#####.....]  50 %, 500 of 1,000 points, 250 a second, 2 s left"; without the bar for a `bar_width` of 0.
 [[nodiscard]] std::string progress_text(Advance const& advance, int bar_width);
 
 /// Tells on standard error how far a sweep is: a bar that moves on a terminal, a line every half minute elsewhere.

@@ -8,23 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "app/sweep/manifest.hpp"
 #include "app/sweep/table.hpp"
 
-/// The results file: the only place that knows SQLite.
-///
-/// Table "points" has the columns point, one for each path of the sweep, status, reason and `kFigures`, in the order of
-/// the points. Table "manifest" (name, value) says which sweep it is of.
+/// The results file. Its tables: app/sweep/layout.hpp.
 namespace twinstep::app::sweep {
-
-/// What a results file is of. Two runs whose manifests are equal give the same rows.
-struct Manifest {
-  std::string version;             ///< of twinstep
-  std::string sweep;               ///< the sweep, its base and the options that change results, as JSON text
-  std::vector<std::string> paths;  ///< the settings of each row: "cluster.nodes", …
-  std::int64_t points = 0;         ///< of the whole sweep, those that constraints leave out included
-
-  bool operator==(Manifest const&) const = default;
-};
 
 struct Results {
   Manifest manifest;
@@ -35,8 +23,8 @@ struct Results {
   [[nodiscard]] std::optional<std::size_t> setting_index(std::string_view path) const;
 };
 
-/// Reads a results file, also one that is still being written. Throws InputError for a file that is missing, corrupt or
-/// of something else.
+/// Reads a results file, also one that is still being written. Throws InputError for a file that is missing, damaged or
+/// of something else, with the row and the column where it is in one. Changes nothing.
 [[nodiscard]] Results read_results(std::string const& path);
 
 /// What it is of. Throws likewise.
@@ -51,17 +39,18 @@ class ResultsWriter {
  public:
   /// Makes the file; throws InputError where there is one already.
   [[nodiscard]] static ResultsWriter create(std::string const& path, Manifest const& manifest);
-  /// Goes on with the file, or makes it where there is none. Throws InputError if it is of another sweep or corrupt.
+  /// Goes on with the file, or makes it where there is none. Throws InputError if it is of another sweep or damaged,
+  /// and leaves it as it is then.
   [[nodiscard]] static ResultsWriter resume(std::string const& path, Manifest const& manifest);
 
   ResultsWriter(ResultsWriter&&) noexcept;
   ResultsWriter& operator=(ResultsWriter&&) = delete;
   ~ResultsWriter();
 
-  /// Numbers of the points that are in the file, ascending.
-  [[nodiscard]] std::vector<std::int64_t> points_done() const;
-  /// Adds a row, and commits unless that was done in the last half second. Throws InputError where the disk refuses;
-  /// what was committed stays.
+  /// Numbers of the points that were in the file at first, ascending.
+  [[nodiscard]] std::vector<std::int64_t> const& points_done() const;
+  /// Adds a row, and commits unless that was done in the last half second. Throws InputError where the disk refuses,
+  /// and where the file was taken away meanwhile; what was committed stays.
   void add(Row const& row);
   /// Commits what was added.
   void commit();

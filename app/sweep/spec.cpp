@@ -1,21 +1,22 @@
 #include "app/sweep/spec.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <limits>
 
 #include <fmt/format.h>
 
+#include "app/sweep/scenario_path.hpp"
+#include "app/sweep/value.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/document_text.hpp"
 #include "sim/io/document_value.hpp"
-#include "sim/io/quantity.hpp"
 
 namespace twinstep::app::sweep {
 namespace {
 
 constexpr auto kMostPaths = std::size_t{100};
+constexpr auto kMostProbes = std::int64_t{1000};  ///< of each axis
 
 struct Base {
   io::Node scenario;
@@ -42,68 +43,12 @@ Base read_base(io::Node const& sweep) {
   return {io::parse_file(path.string()), folder_of(path), path.string()};
 }
 
-/// The value at a dotted path; nothing where the document does not say it.
-std::optional<io::Node> find_path(io::Node const& document, std::string_view path) {
-  auto node = std::optional{document};
-  while (node && !path.empty()) {
-    auto const dot = path.find('.');
-    auto const key = path.substr(0, dot);
-    path = dot == std::string_view::npos ? std::string_view{} : path.substr(dot + 1);
-    if (node->is(io::Node::Type::kObject)) {
-      node = node->find(key);
-    } else if (auto const index = io::read_index(key); index && node->is(io::Node::Type::kArray)) {
-      auto const elements = node->elements();
-      node = *index < elements.size() ? std::optional{elements[*index]} : std::nullopt;
-    } else {
-      node.reset();
-    }
-  }
-  return node;
-}
-
-/// A quantity in its base unit; nothing for other texts.
-std::optional<double> read_quantity(std::string_view text) {
-  if (text.empty() || std::string_view{"0123456789."}.find(text.front()) == std::string_view::npos) return std::nullopt;
-  auto const read = [text](auto reader) -> std::optional<double> {
-    try {
-      return reader(text);
-    } catch (InputError const&) {
-      return std::nullopt;
-    }
+/// What paths mean in a scenario.
+Constraint::Lookup looked_up(io::Node scenario) {
+  return [document = std::move(scenario)](std::string const& path) {
+    auto const node = find_path(document, path);
+    return node ? value_of(*node) : Value{};
   };
-  if (auto const value = read([](auto t) { return static_cast<double>(io::read_bytes(t).count()); })) return value;
-  if (auto const value = read([](auto t) { return to_seconds(io::read_duration(t)).count(); })) return value;
-  if (auto const value = read([](auto t) { return io::read_bandwidth(t).count(); })) return value;
-  return read([](auto t) { return io::read_flop_rate(t).count(); });
-}
-
-/// What a constraint calculates with.
-Constraint::Value value_of(io::Node const& node) {
-  switch (node.type()) {
-    case io::Node::Type::kNumber: return node.number();
-    case io::Node::Type::kBoolean: return node.boolean() ? 1.0 : 0.0;
-    case io::Node::Type::kString: {
-      if (auto const quantity = read_quantity(node.string())) return *quantity;
-      return std::string{node.string()};
-    }
-    default: return {};
-  }
-}
-
-bool is_within(std::string_view path, std::string_view outer) {
-  return path == outer || (path.starts_with(outer) && path[outer.size()] == '.');
-}
-
-/// Throws InputError for a path that no scenario has.
-void check_path(std::string_view path, io::Node const& place) {
-  constexpr auto kParts = std::to_array<std::string_view>({"cluster", "model", "training", "strategy", "network"});
-  if (path.starts_with('.') || path.ends_with('.') || path.find("..") != std::string_view::npos)
-    place.fail(fmt::format("found an empty name in the path {}", twinstep::quoted(path)),
-               "write it like cluster.nodes");
-  auto const part = path.substr(0, path.find('.'));
-  if (std::ranges::find(kParts, part) == kParts.end())
-    place.fail(fmt::format("found the path {}, which no scenario has", twinstep::quoted(path)),
-               suggest_name(part, {kParts.begin(), kParts.end()}));
 }
 
 }  // namespace
@@ -158,35 +103,47 @@ void Sweep::add_points(io::Node const& points) {
     auto& settings = together.points.emplace_back();
     for (auto const& [path, value] : point.members()) settings.push_back({path_index(path, value), value});
   }
+  refuse_doubles(points.elements());
   if (paths_.empty()) points.fail("found no point, expected at least one", R"(write [{"cluster.nodes": 4}])");
   auto const size = static_cast<std::int64_t>(together.points.size());
   dimensions_.push_back({std::move(together), size});
 }
 
+std::vector<Setting> Sweep::some_settings() const {
+  auto settings = std::vector<Setting>{};
+  for (auto const& dimension : dimensions_)
+    for (std::int64_t i = 0; i < std::min(dimension.size, kMostProbes); ++i) add_settings(dimension, i, settings);
+  return settings;
+}
+
 void Sweep::add_constraint(io::Node const& text) {
   auto const& added = constraints_.emplace_back(text);
+  auto const settings = some_settings();
   for (auto const& path : added.paths()) {
-    auto const is_set = [&path](std::string const& set) { return is_within(path, set) || is_within(set, path); };
-    if (find_path(base_, path) || std::ranges::any_of(paths_, is_set)) continue;
+    // As a whole, in a value of it, or as the way to it.
+    auto const says = [&](Setting const& setting) {
+      auto const& set = paths_[setting.path];
+      if (!is_within(path, set)) return is_within(set, path);
+      return path == set || find_path(setting.value, std::string_view{path}.substr(set.size() + 1)).has_value();
+    };
+    if (find_path(base_, path) || std::ranges::any_of(settings, says)) continue;
+    auto known = scalar_paths(base_);
+    known.insert(known.end(), paths_.begin(), paths_.end());
     text.fail(fmt::format("found {}, which neither the base nor an axis says", twinstep::quoted(path)),
-              suggest_name(path, {paths_.begin(), paths_.end()}));
+              suggest_name(path, {known.begin(), known.end()}));
   }
 }
 
 /// A row would say one value and be computed with another.
 void Sweep::refuse_overruled_values() const {
-  constexpr auto kMostValues = std::int64_t{1000};
-  for (auto const& dimension : dimensions_) {
-    auto const* axis = std::get_if<Axis>(&dimension.content);
-    for (auto const& inner : paths_) {
-      if (axis == nullptr || inner == paths_[axis->path] || !is_within(inner, paths_[axis->path])) continue;
-      auto const rest = std::string_view{inner}.substr(paths_[axis->path].size() + 1);
-      for (std::int64_t i = 0; i < std::min(dimension.size, kMostValues); ++i)
-        if (find_path(axis->values.value(i), rest))
-          document_.fail(fmt::format("found {} beside values of {} that say it too", twinstep::quoted(inner),
-                                     twinstep::quoted(paths_[axis->path])),
-                         "leave it out of one of them");
-    }
+  for (auto const& setting : some_settings()) {
+    auto const& outer = paths_[setting.path];
+    for (auto const& inner : paths_)
+      if (inner != outer && is_within(inner, outer) &&
+          find_path(setting.value, std::string_view{inner}.substr(outer.size() + 1)))
+        document_.fail(fmt::format("found {} beside values of {} that say it too", twinstep::quoted(inner),
+                                   twinstep::quoted(outer)),
+                       "leave it out of one of them");
   }
 }
 
@@ -199,16 +156,17 @@ void Sweep::lay_out() {
 
 std::vector<Setting> Sweep::settings(std::int64_t point) const {
   auto settings = std::vector<Setting>{};
-  for (auto const& dimension : dimensions_) {
-    auto const index = dimension.index(point);
-    if (auto const* axis = std::get_if<Axis>(&dimension.content)) {
-      settings.push_back({axis->path, axis->values.value(index)});
-    } else {
-      auto const& together = std::get<Together>(dimension.content).points[static_cast<std::size_t>(index)];
-      settings.insert(settings.end(), together.begin(), together.end());
-    }
-  }
+  for (auto const& dimension : dimensions_) add_settings(dimension, dimension.index(point), settings);
   return settings;
+}
+
+void Sweep::add_settings(Dimension const& dimension, std::int64_t index, std::vector<Setting>& settings) {
+  if (auto const* axis = std::get_if<Axis>(&dimension.content)) {
+    settings.push_back({axis->path, axis->values.value(index)});
+  } else {
+    auto const& together = std::get<Together>(dimension.content).points[static_cast<std::size_t>(index)];
+    settings.insert(settings.end(), together.begin(), together.end());
+  }
 }
 
 io::Node Sweep::scenario(std::vector<Setting> const& settings) const {
@@ -222,11 +180,25 @@ io::Node Sweep::scenario(std::vector<Setting> const& settings) const {
 }
 
 bool Sweep::is_asked(io::Node const& scenario) const {
-  auto const lookup = [&scenario](std::string const& path) {
-    auto const node = find_path(scenario, path);
-    return node ? value_of(*node) : Constraint::Value{};
-  };
+  auto const lookup = looked_up(scenario);
   return std::ranges::all_of(constraints_, [&](Constraint const& constraint) { return constraint.holds(lookup); });
+}
+
+void Sweep::check_constraints() const {
+  auto const points = probes();
+  for (auto const& constraint : constraints_) {
+    auto failure = std::optional<InputError>{};
+    auto const has_answer = [&](std::int64_t point) {
+      try {
+        static_cast<void>(constraint.holds(looked_up(scenario(settings(point)))));
+        return true;
+      } catch (InputError const& error) {
+        if (!failure) failure = error;
+        return false;
+      }
+    };
+    if (std::ranges::none_of(points, has_answer)) throw InputError{*failure};
+  }
 }
 
 bool Sweep::touches(Dimension const& dimension, std::string_view part) const {
@@ -244,10 +216,10 @@ std::int64_t Sweep::part_key(std::string_view part, std::int64_t point) const {
   return key;
 }
 
-std::vector<std::int64_t> Sweep::probes(std::int64_t most_per_axis) const {
+std::vector<std::int64_t> Sweep::probes() const {
   auto points = std::vector<std::int64_t>{0};
   for (auto const& dimension : dimensions_)
-    for (std::int64_t i = 1; i < std::min(dimension.size, most_per_axis); ++i) points.push_back(i * dimension.stride);
+    for (std::int64_t i = 1; i < std::min(dimension.size, kMostProbes); ++i) points.push_back(i * dimension.stride);
   return points;
 }
 

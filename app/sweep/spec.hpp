@@ -40,13 +40,15 @@ class Sweep {
   [[nodiscard]] std::vector<Setting> settings(std::int64_t point) const;
   /// The base with the settings of a point, the shorter paths first.
   [[nodiscard]] io::Node scenario(std::vector<Setting> const& settings) const;
-  /// Whether all constraints hold.
+  /// Whether all constraints hold. Throws InputError where one has no answer.
   [[nodiscard]] bool is_asked(io::Node const& scenario) const;
+  /// Throws InputError for a constraint that has no answer at any of the `probes`.
+  void check_constraints() const;
   /// The same for points that agree in all settings of one part of the scenario ("cluster").
   [[nodiscard]] std::int64_t part_key(std::string_view part, std::int64_t point) const;
   /// Points in which each setting takes its values in turn while the others keep their first: every mistake in a name
-  /// shows in one of them. At most so many for each.
-  [[nodiscard]] std::vector<std::int64_t> probes(std::int64_t most_per_axis) const;
+  /// shows in one of them. At most a thousand for each.
+  [[nodiscard]] std::vector<std::int64_t> probes() const;
 
   /// The sweep with its base inline: what decides about its points, and nothing else.
   [[nodiscard]] io::Node document() const;
@@ -69,6 +71,10 @@ class Sweep {
     [[nodiscard]] std::int64_t index(std::int64_t point) const { return point / stride % size; }
   };
 
+  /// Adds what a dimension sets with its value `index`.
+  static void add_settings(Dimension const& dimension, std::int64_t index, std::vector<Setting>& settings);
+  /// Every value of every dimension, of long ones the first.
+  [[nodiscard]] std::vector<Setting> some_settings() const;
   void add_axis(std::string_view path, io::Node const& values);
   void add_points(io::Node const& points);
   void add_constraint(io::Node const& text);

@@ -4,6 +4,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -72,9 +74,11 @@ class Interruption {
 
 void check_size(Sweep const& sweep, SweepOptions const& options) {
   if (sweep.points() <= options.max_points) return;
+  auto const is_allowable = sweep.points() <= kMostPoints;
   throw InputError{fmt::format(
-      "{}: found {} points, more than the {} of --max-points; leave values out, or allow so many with --max-points {}",
-      one_line(options.sweep), sweep.points(), options.max_points, sweep.points())};
+      "{}: found {}{} points, more than the {} of --max-points; leave values out{}", one_line(options.sweep),
+      is_allowable ? "" : "at least ", is_allowable ? sweep.points() : kMostPoints, options.max_points,
+      is_allowable ? fmt::format(", or allow so many with --max-points {}", sweep.points()) : std::string{})};
 }
 
 /// @param base  the file of the sweep's scenario
@@ -166,6 +170,16 @@ class Leader {
   bool is_complete_ = false;
 };
 
+/// Throws InputError for a sweep where its results should stand.
+void check_is_no_sweep(std::string const& file) {
+  auto first = '\0';
+  if (auto error = std::error_code{}; !std::filesystem::is_regular_file(file, error)) return;
+  if (std::ifstream{file} >> first && first == '{')
+    throw InputError{fmt::format(
+        "{}: found a JSON file, expected a results file; to run the sweep name one for its results with --out",
+        one_line(file))};
+}
+
 /// Prints and exports what is in a results file.
 int tell(std::string const& results, SweepOptions const& options, Effort const& effort) {
   auto const outcome = summarize(results);
@@ -236,6 +250,7 @@ int run_sweep(SweepOptions const& options) {
   if (options.out && options.out->empty())
     throw InputError{"--out \"\": found an empty name, expected a file; name one"};
   if (!options.out) {
+    check_is_no_sweep(options.sweep);
     check_exports(options, options.sweep);
     return tell(options.sweep, options, {});
   }

@@ -34,6 +34,7 @@ struct Column {
   };
   std::string_view name;
   Kind kind{};
+  bool may_be_absent = false;  ///< of a step that was simulated
 };
 
 /// What a row tells of its step, in the words and units of `simulate --json`. Order matters: rows hold them in it.
@@ -41,18 +42,19 @@ inline constexpr auto kFigures = std::to_array<Column>({
     {"scenario", Column::Kind::kText},
     {"world_size", Column::Kind::kInteger},
     {"tokens", Column::Kind::kInteger},
+    {"counted", Column::Kind::kText},  ///< what they are: "tokens", or "samples" of a model without sequences
     {"step_time_s", Column::Kind::kReal},
-    {"interval_low_s", Column::Kind::kReal},
-    {"interval_high_s", Column::Kind::kReal},
+    {"interval_low_s", Column::Kind::kReal, true},
+    {"interval_high_s", Column::Kind::kReal, true},
     {"tokens_per_s", Column::Kind::kReal},
     {"tokens_per_s_per_gpu", Column::Kind::kReal},
     {"model_tflops_per_gpu", Column::Kind::kReal},
-    {"mfu", Column::Kind::kReal},
-    {"hfu", Column::Kind::kReal},
+    {"mfu", Column::Kind::kReal, true},
+    {"hfu", Column::Kind::kReal, true},
     {"fits", Column::Kind::kBoolean},
     {"peak_memory_bytes", Column::Kind::kInteger},
-    {"reserved_memory_bytes", Column::Kind::kInteger},
-    {"memory_capacity_bytes", Column::Kind::kInteger},
+    {"reserved_memory_bytes", Column::Kind::kInteger, true},
+    {"memory_capacity_bytes", Column::Kind::kInteger, true},
     {"host_memory_bytes", Column::Kind::kInteger},
     {"nvme_bytes", Column::Kind::kInteger},
     {"exposed_communication_s", Column::Kind::kReal},

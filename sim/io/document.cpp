@@ -68,7 +68,10 @@ std::optional<Node> Node::find(std::string_view key) const {
 
 Node Node::at(std::string_view key) const {
   if (auto found = find(key)) return *std::move(found);
-  if (has(key)) fail(fmt::format("found null for \"{}\", expected a value", key), "give it one");
+  if (has(key)) {
+    auto const* member = find_member(std::get<Value::Object>(value_->content), key);
+    child(*this, member->key, member->value).fail("found null, expected a value", "give it one");
+  }
   auto const near = nearest_name(key, keys_of(std::get<Value::Object>(value_->content)));
   fail(fmt::format("found no \"{}\" in this object, expected it", key),
        near.empty() ? std::string{"add it"} : fmt::format("add it, or is \"{}\" meant to be it?", near));

@@ -21,7 +21,7 @@ Outcome run_together(int processes, std::string const& arguments, std::string co
 
 TEST_CASE("results are the same whatever the number of processes", "[cli][sweep][mpi]") {
   auto const folder = Scratch{};
-  auto const sweep = folder.write("sweep.json", long_sweep());
+  auto const sweep = folder.write("sweep.json", sweep_of_everything());
   auto const alone = folder.path("alone.csv");
   REQUIRE(run_twinstep({"sweep", sweep, "--out", folder.path("alone.sqlite"), "--csv", alone}).exit_code == 0);
   for (auto const processes : {1, 2, 4}) {
@@ -59,7 +59,7 @@ TEST_CASE("what is wrong is said by one process, and all end", "[cli][sweep][mpi
 
 TEST_CASE("a process that is killed ends the others, and the sweep is resumed", "[cli][sweep][mpi]") {
   auto const folder = Scratch{};
-  auto const sweep = folder.write("sweep.json", long_sweep());
+  auto const sweep = folder.write("sweep.json", sweep_of_everything());
   auto const alone = folder.path("alone.csv");
   REQUIRE(run_twinstep({"sweep", sweep, "--out", folder.path("alone.sqlite"), "--csv", alone}).exit_code == 0);
   auto const out = folder.path("r.sqlite");
@@ -77,7 +77,7 @@ TEST_CASE("a process that is killed ends the others, and the sweep is resumed", 
 
 TEST_CASE("a process that cannot read the sweep says so and ends the others", "[cli][sweep][mpi]") {
   auto const folder = Scratch{};
-  auto const sweep = folder.write("sweep.json", long_sweep());
+  auto const sweep = folder.write("sweep.json", sweep_of_everything());
   auto const outcome = run_shell(fmt::format(
       "timeout 60 {} --allow-run-as-root --oversubscribe -n 2 sh -c 'if [ \"$OMPI_COMM_WORLD_RANK\" = 1 ]; then "
       "exec \"$0\" sweep nowhere.json --out x; else exec \"$0\" \"$@\"; fi' TWINSTEP sweep {} --out {}",

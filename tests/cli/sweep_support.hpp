@@ -12,8 +12,8 @@ namespace twinstep::tests {
 /// A sweep over the small scenario; `parts` are its members beside "base".
 [[nodiscard]] std::string small_sweep(std::string const& parts);
 
-/// 300 points, some of them infeasible, one of them wrong.
-[[nodiscard]] std::string long_sweep();
+/// 72 points: some fit, some do not, some are infeasible, some wrong, some left out.
+[[nodiscard]] std::string sweep_of_everything();
 
 /// Runs a shell's command with TWINSTEP in place of the program's path, in the repository's root.
 [[nodiscard]] Outcome run_shell(std::string const& command);

@@ -105,7 +105,7 @@ TEST_CASE("a missing key is named, and the key that may be meant", "[io][documen
   CHECK(error_of([&] { return static_cast<void>(node.at("gpu")); }) ==
         "s.json:1:1: found no \"gpu\" in this object, expected it; add it");
   CHECK(error_of([&] { return static_cast<void>(node.at("z")); }) ==
-        "s.json:1:1: found null for \"z\", expected a value; give it one");
+        "s.json:1:20: /z: found null, expected a value; give it one");
 }
 
 TEST_CASE("an unknown key is refused with the nearest known one", "[io][document]") {

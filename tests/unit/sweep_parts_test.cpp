@@ -40,6 +40,13 @@ TEST_CASE("a range grows by a factor or a step and includes its end", "[sweep]")
   CHECK(texts(R"({"from": "1.5 us", "to": "2 us", "step": "0.5 us"})") == std::vector<std::string>{"1.5 us", "2 us"});
 }
 
+TEST_CASE("the ends of a range may be in two units of one kind", "[sweep]") {
+  CHECK(texts(R"({"from": "400 Gb/s", "to": "1.6 Tb/s", "factor": 2})") ==
+        std::vector<std::string>{"400 Gb/s", "800 Gb/s", "1600 Gb/s"});
+  CHECK(texts(R"({"from": "512 MiB", "to": "1 GiB", "step": "524288 KiB"})") ==
+        std::vector<std::string>{"512 MiB", "1024 MiB"});
+}
+
 TEST_CASE("whole numbers of a range stay whole", "[sweep]") {
   CHECK(values(R"({"from": 1, "to": 1000000000, "factor": 10})").value(9).integer() == 1'000'000'000);
 }
@@ -78,9 +85,10 @@ TEST_CASE("answers come through a message between processes as they were", "[swe
 
 TEST_CASE("progress says how much, how fast and how long", "[sweep]") {
   // 250 of 1000 in 10 s: 25 a second, 750 left take 30 s.
-  CHECK(progress_text({250, 1000, 10}, 8) == "[##......]  25 %, 250 of 1000 points, 25 a second, 30 s left");
-  CHECK(progress_text({0, 1000, 1}, 0) == "  0 %, 0 of 1000 points");
-  CHECK(progress_text({1, 3601, 1}, 0) == "  0 %, 1 of 3601 points, 1 a second, 60 min left");
+  CHECK(progress_text({250, 1000, 10}, 8) == "[##......]  25 %, 250 of 1,000 points, 25.0 a second, 30 s left");
+  CHECK(progress_text({0, 1000, 1}, 0) == "  0 %, 0 of 1,000 points");
+  CHECK(progress_text({1, 3601, 1}, 0) == "  0 %, 1 of 3,601 points, 1.0 a second, 60 min left");
+  CHECK(progress_text({2, 4, 5}, 0) == " 50 %, 2 of 4 points, 2.500 s each, 5 s left");
 }
 
 TEST_CASE("launchers of MPI programs are known by what they set", "[sweep]") {

@@ -1,12 +1,15 @@
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <fmt/core.h>
 
+#include "app/sweep/database.hpp"
 #include "app/sweep/results.hpp"
 #include "sim/base/input_error.hpp"
 #include "tests/cli/run_twinstep.hpp"
@@ -18,15 +21,23 @@ using namespace twinstep::app::sweep;
 namespace {
 
 Manifest a_manifest() {
-  return {.version = "1.2.3", .sweep = "{\"axes\": {}}", .paths = {"cluster.nodes", "strategy"}, .points = 3};
+  return {.version = "1.2.3",
+          .sweep = R"({"axes": {"cluster.nodes": [1, 2]}})",
+          .paths = {"cluster.nodes", "strategy"},
+          .points = 3};
 }
 
 Row a_row(std::int64_t point) {
   auto row = Row{.point = point, .settings = {point * 2, std::string{"{\"name\": \"ddp\"}"}}, .status = Status::kOk};
-  row.figures.resize(kFigures.size());
-  row.figures[figure_index("step_time_s")] = 0.1 * static_cast<double>(point);
-  row.figures[figure_index("world_size")] = std::int64_t{16};
-  row.figures[figure_index("memory")] = std::string{"{\"parameters\": 1}"};
+  for (auto const& figure : kFigures) {
+    switch (figure.kind) {
+      case Column::Kind::kReal: row.figures.emplace_back(0.1 * static_cast<double>(point)); break;
+      case Column::Kind::kText: row.figures.emplace_back("text"); break;
+      case Column::Kind::kJson: row.figures.emplace_back("{\"parameters\": 1}"); break;
+      default: row.figures.emplace_back(std::int64_t{1});
+    }
+  }
+  row.figures[figure_index("mfu")] = {};
   return row;
 }
 
@@ -62,6 +73,7 @@ TEST_CASE("rows come back from a results file as they were, in the order of thei
   CHECK(results.is_finished);
   CHECK(results.rows == std::vector{a_row(0), a_refusal(1), a_row(2)});
   CHECK(results.rows[2].number("step_time_s") == 0.2);
+  CHECK(results.rows[2].number("mfu") == std::nullopt);
   CHECK(results.rows[1].number("step_time_s") == std::nullopt);
   CHECK(results.setting_index("strategy") == std::size_t{1});
   CHECK(results.setting_index("network") == std::nullopt);
@@ -101,17 +113,31 @@ TEST_CASE("a results file is not begun twice, and only its own sweep goes on wit
   auto const path = folder.path("r.sqlite");
   ResultsWriter::create(path, a_manifest()).finish();
   auto other = a_manifest();
-  other.points = 4;
-  other.paths = {"cluster.nodes"};
+  other.sweep = R"({"axes": {"cluster.nodes": [1, 2, 4]}, "--fidelity": "closed"})";
   auto newer = a_manifest();
   newer.version = "9";
+  using Catch::Contains;
   CHECK_THAT(message_of([&] { static_cast<void>(ResultsWriter::create(path, a_manifest())); }),
-             Catch::Contains("is there already; go on with it by --resume"));
-  CHECK_THAT(message_of([&] { static_cast<void>(ResultsWriter::resume(path, other)); }),
-             Catch::Contains("found results of another sweep (3 points over cluster.nodes, strategy), expected this "
-                             "one's (4 over cluster.nodes); name another file"));
+             Contains("is there already; go on with it by --resume"));
+  CHECK_THAT(
+      message_of([&] { static_cast<void>(ResultsWriter::resume(path, other)); }),
+      Contains("found results of another sweep: axes.cluster.nodes is [1, 2], expected [1, 2, 4]; name another"));
   CHECK_THAT(message_of([&] { static_cast<void>(ResultsWriter::resume(path, newer)); }),
-             Catch::Contains("found results of twinstep 1.2.3, and this is 9"));
+             Contains("the version of twinstep is 1.2.3, expected 9"));
+}
+
+TEST_CASE("results of another sweep are told by the first thing that differs", "[sweep]") {
+  auto const differ = [](std::string const& found, std::string const& wanted) {
+    return difference_of({.sweep = found}, {.sweep = wanted});
+  };
+  CHECK(differ(R"({"base": {"model": {"a": 1, "b": null}}})", R"({"base": {"model": {"a": 2}}})") ==
+        "base.model.a is 1, expected 2");
+  CHECK(differ(R"({"base": 1})", R"({"base": 1, "constraints": ["a < 2"]})") ==
+        R"(constraints is absent, expected ["a < 2"])");
+  CHECK(differ(R"({"base": 1, "constraints": ["a < 2"]})", R"({"base": 1})") ==
+        R"(constraints is ["a < 2"], expected absent)");
+  CHECK(differ(R"({"--fidelity": "folded"})", R"({"--fidelity": "closed"})") ==
+        R"(--fidelity is "folded", expected "closed")");
 }
 
 TEST_CASE("one process at a time writes a results file", "[sweep]") {
@@ -123,19 +149,122 @@ TEST_CASE("one process at a time writes a results file", "[sweep]") {
              Catch::Contains("another process writes into it"));
 }
 
-TEST_CASE("files of something else and damaged ones are refused and left alone", "[sweep]") {
+namespace {
+
+/// Three rows of which point 1 was not simulated.
+void write_results(std::string const& path) {
+  auto writer = ResultsWriter::create(path, a_manifest());
+  for (auto const& row : {a_row(0), a_refusal(1), a_row(2)}) writer.add(row);
+  writer.finish();
+}
+
+/// What reading and resuming say of a file, which must be the same, and leave it as it is.
+std::string refusal_of(std::string const& path) {
+  auto const before = tests::read_file(path);
+  auto const read = message_of([&] { static_cast<void>(read_results(path)); });
+  auto const resumed = message_of([&] { static_cast<void>(ResultsWriter::resume(path, a_manifest())); });
+  CHECK(read == resumed);
+  CHECK((tests::read_file(path) == before));
+  CHECK(std::ranges::count(read, '\n') == 0);
+  return read;
+}
+
+}  // namespace
+
+TEST_CASE("a damaged row is named with its column, and the file left alone", "[sweep][bad_input]") {
+  auto const [sql, message] = GENERATE(table<std::string, std::string>({
+      {"UPDATE points SET status = 'great' WHERE point = 1",
+       "row 2, column \"status\": found \"great\", expected one of ok, does not fit, infeasible, wrong input"},
+      {"UPDATE points SET status = 'ok' WHERE point = 1",
+       "row 2, column \"reason\": found \"no \"x\"\", expected an empty text"},
+      {"UPDATE points SET reason = '' WHERE point = 1", "row 2, column \"reason\": found \"\", expected why"},
+      {"UPDATE points SET hfu = -0.5 WHERE point = 2",
+       "row 3, column \"hfu\": found -0.5, expected a number from 0 on"},
+      {"UPDATE points SET hfu = 9e999 WHERE point = 2",
+       "row 3, column \"hfu\": found inf, expected a number from 0 on"},
+      {"UPDATE points SET hfu = 'x' WHERE point = 2", "row 3, column \"hfu\": found \"x\", expected a number"},
+      {"UPDATE points SET step_time_s = NULL WHERE point = 2", "row 3, column \"step_time_s\": found nothing"},
+      {"UPDATE points SET events = 1.5 WHERE point = 2",
+       "row 3, column \"events\": found 1.5, expected a whole number"},
+      {"UPDATE points SET fits = 7 WHERE point = 2", "row 3, column \"fits\": found 7, expected 0 or 1"},
+      {"UPDATE points SET memory = '{' WHERE point = 2",
+       "row 3, column \"memory\": found \"{\", expected a JSON document"},
+      {"UPDATE points SET hfu = 0.1 WHERE point = 1",
+       "row 2, column \"hfu\": found 0.1, expected nothing where the status"},
+      {"UPDATE points SET point = 7 WHERE point = 2",
+       "row 3, column \"point\": found 7, expected a whole number from 0 to 2"},
+      {"UPDATE points SET point = -7 WHERE point = 2", "row 1, column \"point\": found -7"},
+      {"UPDATE points SET hfu = 0.3 WHERE point = 2", "row 3, found values that its checksum does not fit"},
+      {"UPDATE points SET strategy = 'fsdp2' WHERE point = 1", "row 2, found values that its checksum does not fit"},
+      {"DELETE FROM points WHERE point = 1", "found 2 rows, expected 3"},
+      {"ALTER TABLE points DROP COLUMN mfu", "found no column \"mfu\" in its table points"},
+      {"ALTER TABLE points ADD COLUMN mfu2", "found the column \"mfu2\" in its table points"},
+      {"CREATE TABLE other (x)", "found a table other, which no results file has"},
+      {"CREATE TRIGGER t AFTER INSERT ON points BEGIN DELETE FROM points; END", "found a trigger t"},
+      {"DROP TABLE points", "found no table points"},
+      {"DROP TABLE manifest", "found no table manifest"},
+      {"UPDATE manifest SET value = 4 WHERE name = 'points'", "found a manifest that its checksum does not fit"},
+      {"UPDATE manifest SET value = 'x' WHERE name = 'points'", "found no points in its manifest"},
+      {"DELETE FROM manifest WHERE name = 'sweep'", "found no sweep in its manifest"},
+      {"PRAGMA user_version = 99",
+       "found results in layout 99, and this twinstep reads layout 2; read them with a newer"},
+      {"PRAGMA application_id = 1", "found no results of a sweep"},
+  }));
+  INFO(sql);
+  auto const folder = tests::Scratch{};
+  auto const path = folder.path("r.sqlite");
+  write_results(path);
+  Database{path, Database::Access::kWrite}.execute(sql);
+  CHECK_THAT(refusal_of(path), Catch::Contains(message));
+  CHECK(folder.files() == std::vector<std::string>{"r.sqlite"});
+}
+
+TEST_CASE("a row that stands there twice is refused", "[sweep][bad_input]") {
+  auto const folder = tests::Scratch{};
+  auto const path = folder.path("r.sqlite");
+  write_results(path);
+  // A table of the same columns that keeps nobody from it.
+  Database{path, Database::Access::kWrite}.execute(
+      "CREATE TABLE twice AS SELECT * FROM points; INSERT INTO twice SELECT * FROM points WHERE point = 0; "
+      "DROP TABLE points; ALTER TABLE twice RENAME TO points");
+  CHECK_THAT(refusal_of(path), Catch::Contains("row 2, found values"));
+}
+
+TEST_CASE("files of something else, cut ones and overwritten ones are refused and left alone", "[sweep][bad_input]") {
   auto const folder = tests::Scratch{};
   auto const path = folder.path("r.sqlite");
   SECTION("text") {
     write_text(path, std::string(5000, 'x'));
-    CHECK_THAT(message_of([&] { static_cast<void>(read_results(path)); }), Catch::Contains("file is not a database"));
-    CHECK_THAT(message_of([&] { static_cast<void>(ResultsWriter::resume(path, a_manifest())); }),
-               Catch::Contains("file is not a database; restore a copy"));
-    CHECK(std::filesystem::file_size(path) == 5000);
+    CHECK_THAT(refusal_of(path), Catch::Contains("file is not a database; restore a copy"));
   }
-  SECTION("pages overwritten") {
+  SECTION("nothing in it") {
+    write_text(path, "");
+    CHECK_THAT(refusal_of(path), Catch::Contains("found an empty file, expected results of a sweep"));
+  }
+  SECTION("cut anywhere") {
+    write_results(path);
+    auto const size = std::filesystem::file_size(path);
+    for (auto const kept : {size - 1, size - 4096, size / 2, std::uintmax_t{1000}, std::uintmax_t{50}}) {
+      INFO(kept);
+      std::filesystem::resize_file(path, kept);
+      CHECK_THAT(refusal_of(path), Catch::Contains("restore a copy, or name another file"));
+    }
+  }
+  SECTION("one bit of it") {
+    write_results(path);
+    auto const whole = tests::read_file(path);
+    // The text of a setting, in the last page that is in use.
+    auto const place = whole.rfind("ddp");
+    auto damaged = whole;
+    damaged[place] = static_cast<char>(damaged[place] ^ 1);
+    write_text(path, damaged);
+    CHECK_THAT(refusal_of(path), Catch::Contains("found values that its checksum does not fit"));
+  }
+  SECTION("pages of it") {
     {
-      auto writer = ResultsWriter::create(path, a_manifest());
+      auto manifest = a_manifest();
+      manifest.points = 1000;
+      auto writer = ResultsWriter::create(path, manifest);
       for (auto i = 0; i < 1000; ++i) writer.add(a_row(i));
       writer.finish();
     }
@@ -143,16 +272,48 @@ TEST_CASE("files of something else and damaged ones are refused and left alone",
     file.seekp(16384);
     file << std::string(65536, '\xee');
     file.close();
-    CHECK_THAT(message_of([&] { static_cast<void>(read_results(path)); }),
-               Catch::Contains("database disk image is malformed; restore a copy"));
-    CHECK_THAT(message_of([&] { static_cast<void>(ResultsWriter::resume(path, a_manifest()).points_done()); }),
-               Catch::Contains("database disk image is malformed"));
+    CHECK_THAT(refusal_of(path), Catch::Contains("restore a copy"));
   }
-  SECTION("nothing there, and a folder") {
-    CHECK_THAT(message_of([&] { static_cast<void>(read_results(path)); }), Catch::Contains("found no such file"));
-    CHECK_THAT(message_of([&] { static_cast<void>(read_results(folder.path(""))); }),
-               Catch::Contains("found no regular file"));
+}
+
+TEST_CASE("what is no file is not read, and nothing waits for it", "[sweep][bad_input]") {
+  auto const folder = tests::Scratch{};
+  auto const path = folder.path("r.sqlite");
+  using Catch::Contains;
+  CHECK_THAT(message_of([&] { static_cast<void>(read_results(path)); }), Contains("found no such file"));
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  for (auto const& each : {path, folder.path(""), std::string{"/dev/zero"}}) {
+    CHECK_THAT(message_of([&] { static_cast<void>(read_results(each)); }), Contains("found no regular file"));
+    CHECK_THAT(message_of([&] { static_cast<void>(ResultsWriter::resume(each, a_manifest())); }),
+               Contains("found no regular file"));
   }
+}
+
+TEST_CASE("a file that is taken away while it is written is missed", "[sweep][bad_input]") {
+  auto const folder = tests::Scratch{};
+  auto const path = folder.path("r.sqlite");
+  auto writer = ResultsWriter::create(path, a_manifest());
+  writer.add(a_row(0));
+  std::filesystem::remove(path);
+  SECTION("removed") {}
+  SECTION("replaced") {
+    write_text(path, "something else");
+  }
+  CHECK_THAT(message_of([&] { writer.finish(); }), Catch::Contains("was removed or replaced while the sweep wrote"));
+}
+
+TEST_CASE("what another file left beside does not get into a new one", "[sweep][bad_input]") {
+  auto const folder = tests::Scratch{};
+  auto const path = folder.path("r.sqlite");
+  {
+    auto writer = ResultsWriter::create(path, a_manifest());
+    writer.add(a_row(0));
+    writer.commit();
+    std::filesystem::copy_file(path + "-wal", folder.path("old-wal"));
+  }
+  std::filesystem::remove(path);
+  std::filesystem::copy_file(folder.path("old-wal"), path + "-wal");
+  CHECK(ResultsWriter::resume(path, a_manifest()).points_done().empty());
 }
 
 TEST_CASE("a disk that is full ends the sweep with what was committed", "[sweep]") {
@@ -164,7 +325,9 @@ TEST_CASE("a disk that is full ends the sweep with what was committed", "[sweep]
     auto const limit = rlimit{200'000, 200'000};
     setrlimit(RLIMIT_FSIZE, &limit);
     auto const message = message_of([&] {
-      auto writer = ResultsWriter::create(path, a_manifest());
+      auto manifest = a_manifest();
+      manifest.points = 10'000;
+      auto writer = ResultsWriter::create(path, manifest);
       for (auto i = 0; i < 10'000; ++i) {
         writer.add(a_row(i));
         writer.commit();

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "app/sweep/table.hpp"
+
+namespace twinstep::app::sweep {
+
+/// A number that tells whether cells are those that were written: SQLite finds damage to its own structure, not to what
+/// it keeps. 64-bit FNV-1a over the kinds and contents (RFC 9923, "The FNV Non-Cryptographic Hash Algorithm"): a guard
+/// against disks and editors, not against forgers.
+[[nodiscard]] std::int64_t checksum_of(std::span<Cell const> cells);
+
+}  // namespace twinstep::app::sweep

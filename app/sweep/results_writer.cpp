@@ -1,0 +1,160 @@
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/sweep/checksum.hpp"
+#include "app/sweep/database.hpp"
+#include "app/sweep/file_lock.hpp"
+#include "app/sweep/layout.hpp"
+#include "app/sweep/results.hpp"
+#include "sim/base/input_error.hpp"
+
+namespace twinstep::app::sweep {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+namespace fs = std::filesystem;
+
+/// What SQLite keeps beside a file. Of one that is gone it would be taken for the next one's.
+void remove_what_is_beside(std::string const& path) {
+  auto ignored = std::error_code{};
+  for (auto const* const ending : {"-wal", "-shm", "-journal"}) fs::remove(path + ending, ignored);
+}
+
+/// Makes a results file without rows. It gets its name when it is whole: killed at any moment, there is one or none.
+void make_file(std::string const& path, Manifest const& manifest) {
+  auto const beginning = path + "-new";
+  auto ignored = std::error_code{};
+  auto const clear = [&] {
+    fs::remove(beginning, ignored);
+    remove_what_is_beside(beginning);
+  };
+  clear();
+  remove_what_is_beside(path);
+  try {
+    auto file = Database{beginning, Database::Access::kWrite};
+    make_tables(file, manifest);
+  } catch (InputError const&) {
+    clear();
+    throw;
+  }
+  auto error = std::error_code{};
+  fs::rename(beginning, path, error);
+  if (!error) return;
+  clear();
+  throw InputError{fmt::format("{}: cannot be written ({}); name a file in a folder that you may write to",
+                               one_line(path), error.message())};
+}
+
+/// Numbers of the points in the file. Throws InputError if it is damaged or of another sweep than `wanted`.
+std::vector<std::int64_t> points_in(std::string const& path, Manifest const& wanted) {
+  if (auto const found = read_manifest(path); found != wanted)
+    throw InputError{fmt::format("{}: found results of another sweep: {}; name another file for --out", one_line(path),
+                                 difference_of(found, wanted))};
+  auto points = std::vector<std::int64_t>{};
+  static_cast<void>(read_results(path, [&points](Row const& row) { points.push_back(row.point); }));
+  return points;
+}
+
+}  // namespace
+
+struct ResultsWriter::Parts {
+  Parts(std::string const& name, Manifest const& its_manifest)
+      : path{fs::weakly_canonical(name).string()}, manifest{its_manifest}, lock{path} {
+    auto error = std::error_code{};
+    if (fs::exists(path, error))
+      done = points_in(path, manifest);
+    else
+      make_file(path, manifest);
+    identity = identity_of(path);
+    file.emplace(path, Database::Access::kWrite);
+    // What was committed survives the end of this process at any moment; it may be lost with the power.
+    file->execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL");
+    insert.emplace(*file,
+                   fmt::format("INSERT INTO points VALUES ({})",
+                               fmt::join(std::vector<std::string_view>(column_count(manifest.paths), "?"), ", ")));
+  }
+
+  /// Throws InputError if the file's name leads to another file by now, or to none: rows would go nowhere.
+  void check_is_there() const {
+    if (identity_of(path) == identity) return;
+    throw InputError{
+        fmt::format("{}: was removed or replaced while the sweep wrote into it; begin again with --out and a "
+                    "file that nobody else uses",
+                    one_line(path))};
+  }
+
+  std::string path;
+  Manifest manifest;
+  FileLock lock;  // released last
+  std::vector<std::int64_t> done;
+  std::optional<FileIdentity> identity;
+  std::optional<Database> file;
+  std::optional<Statement> insert;
+  std::int64_t rows = 0;
+  bool is_in_transaction = false;
+  Clock::time_point committed{};
+};
+
+ResultsWriter::ResultsWriter(std::unique_ptr<Parts> parts) : parts_{std::move(parts)} {}
+ResultsWriter::ResultsWriter(ResultsWriter&&) noexcept = default;
+ResultsWriter::~ResultsWriter() = default;
+
+ResultsWriter ResultsWriter::create(std::string const& path, Manifest const& manifest) {
+  if (auto error = std::error_code{}; fs::is_regular_file(path, error))
+    throw InputError{
+        fmt::format("{}: is there already; go on with it by --resume, or name another file for --out", one_line(path))};
+  return resume(path, manifest);
+}
+
+ResultsWriter ResultsWriter::resume(std::string const& path, Manifest const& manifest) {
+  if (auto error = std::error_code{}; fs::exists(path, error) && !fs::is_regular_file(path, error))
+    throw InputError{fmt::format("{}: found no regular file; name a new one for --out", one_line(path))};
+  return ResultsWriter{std::make_unique<Parts>(path, manifest)};
+}
+
+std::vector<std::int64_t> const& ResultsWriter::points_done() const {
+  return parts_->done;
+}
+
+void ResultsWriter::add(Row const& row) {
+  constexpr auto kCommitsEvery = std::chrono::milliseconds{500};
+  auto& parts = *parts_;
+  if (!parts.is_in_transaction) parts.file->execute("BEGIN IMMEDIATE");
+  parts.is_in_transaction = true;
+  auto cells = std::vector<Cell>{row.point};
+  cells.insert(cells.end(), row.settings.begin(), row.settings.end());
+  cells.insert(cells.end(), {std::string{name_of(row.status)}, row.reason});
+  cells.insert(cells.end(), row.figures.begin(), row.figures.end());
+  cells.resize(column_count(parts.manifest.paths) - 1);  // a row without figures has absent ones
+  cells.emplace_back(checksum_of(cells));
+  for (std::size_t i = 0; i < cells.size(); ++i) parts.insert->bind(static_cast<int>(i) + 1, cells[i]);
+  parts.insert->step();
+  ++parts.rows;
+  if (Clock::now() - parts.committed > kCommitsEvery) commit();
+}
+
+void ResultsWriter::commit() {
+  parts_->check_is_there();
+  if (!parts_->is_in_transaction) return;
+  parts_->file->execute("COMMIT");
+  parts_->is_in_transaction = false;
+  parts_->committed = Clock::now();
+}
+
+void ResultsWriter::finish() {
+  commit();
+  auto& parts = *parts_;
+  write_finished(*parts.file, parts.manifest, static_cast<std::int64_t>(parts.done.size()) + parts.rows);
+  parts.insert.reset();
+  // Out of WAL mode the file stands alone. Somebody who reads it at this moment only keeps it in that mode.
+  try {
+    parts.file->execute("PRAGMA journal_mode=DELETE");
+  } catch (InputError const&) {
+  }
+}
+
+}  // namespace twinstep::app::sweep
