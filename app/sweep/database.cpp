@@ -12,13 +12,17 @@ namespace {
 
 constexpr auto kPatienceMs = 5000;  ///< with another process that reads or just ends
 
-/// What to do about a failure.
+/// What to do about a failure, by its extended code.
 char const* way_out(int code) {
   switch (code & 0xff) {
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT: return "restore a copy, or name another file";
     case SQLITE_FULL:
     case SQLITE_IOERR: return "what was committed is kept: make room, and go on with --resume";
+    case SQLITE_READONLY:
+      if (code == SQLITE_READONLY_ROLLBACK || code == SQLITE_READONLY_RECOVERY)
+        return "its writer ended in the middle of a write: go on with it by --resume first";
+      return "name a file that you may write to";
     case SQLITE_CONSTRAINT: return "another process writes into it: wait for its end, or name another file";
     case SQLITE_BUSY:
     case SQLITE_LOCKED: return "wait for the end of the process that uses it";
@@ -39,6 +43,7 @@ Database::Database(std::string const& path, Access access) : path_{path} {
   auto const code = sqlite3_open_v2(std::filesystem::absolute(path).c_str(), &handle, flags, nullptr);
   handle_.reset(handle);
   if (code != SQLITE_OK) fail(code);
+  sqlite3_extended_result_codes(handle, 1);
   sqlite3_busy_timeout(handle, kPatienceMs);
 }
 

@@ -18,6 +18,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
+constexpr auto kCommitsEvery = std::chrono::milliseconds{500};
+
 /// What SQLite keeps beside a file. Of one that is gone it would be taken for the next one's.
 void remove_what_is_beside(std::string const& path) {
   auto ignored = std::error_code{};
@@ -37,6 +39,7 @@ void make_file(std::string const& path, Manifest const& manifest) {
   try {
     auto file = Database{beginning, Database::Access::kWrite};
     make_tables(file, manifest);
+    file.execute("PRAGMA journal_mode=WAL");
   } catch (InputError const&) {
     clear();
     throw;
@@ -49,6 +52,12 @@ void make_file(std::string const& path, Manifest const& manifest) {
                                one_line(path), error.message())};
 }
 
+/// Takes back what a process began to write and did not end, which nobody who only reads can do.
+void roll_back(std::string const& path) {
+  if (auto error = std::error_code{}; !fs::exists(path + "-journal", error)) return;
+  static_cast<void>(Database{path, Database::Access::kWrite}.first("SELECT 1 FROM sqlite_schema"));
+}
+
 /// Numbers of the points in the file. Throws InputError if it is damaged or of another sweep than `wanted`.
 std::vector<std::int64_t> points_in(std::string const& path, Manifest const& wanted) {
   if (auto const found = read_manifest(path); found != wanted)
@@ -59,16 +68,29 @@ std::vector<std::int64_t> points_in(std::string const& path, Manifest const& wan
   return points;
 }
 
+/// A row as the file keeps it.
+std::vector<Cell> cells_of(Row const& row, std::size_t count) {
+  auto cells = std::vector<Cell>{row.point};
+  cells.insert(cells.end(), row.settings.begin(), row.settings.end());
+  cells.insert(cells.end(), {std::string{name_of(row.status)}, row.reason});
+  cells.insert(cells.end(), row.figures.begin(), row.figures.end());
+  cells.resize(count - 1);  // a row without figures has absent ones
+  cells.emplace_back(checksum_of(cells));
+  return cells;
+}
+
 }  // namespace
 
 struct ResultsWriter::Parts {
   Parts(std::string const& name, Manifest const& its_manifest)
       : path{fs::weakly_canonical(name).string()}, manifest{its_manifest}, lock{path} {
     auto error = std::error_code{};
-    if (fs::exists(path, error))
+    if (fs::exists(path, error)) {
+      roll_back(path);
       done = points_in(path, manifest);
-    else
+    } else {
       make_file(path, manifest);
+    }
     identity = identity_of(path);
     file.emplace(path, Database::Access::kWrite);
     // What was committed survives the end of this process at any moment; it may be lost with the power.
@@ -85,6 +107,24 @@ struct ResultsWriter::Parts {
         fmt::format("{}: was removed or replaced while the sweep wrote into it; begin again with --out and a "
                     "file that nobody else uses",
                     one_line(path))};
+  }
+
+  /// Does something to the file. That it is there no more is said first of all that may go wrong.
+  template <class Action>
+  void write(Action const& action) {
+    check_is_there();
+    try {
+      action();
+    } catch (InputError const&) {
+      check_is_there();
+      throw;
+    }
+  }
+
+  void commit() {
+    if (is_in_transaction) file->execute("COMMIT");
+    is_in_transaction = false;
+    committed = Clock::now();
   }
 
   std::string path;
@@ -121,35 +161,29 @@ std::vector<std::int64_t> const& ResultsWriter::points_done() const {
 }
 
 void ResultsWriter::add(Row const& row) {
-  constexpr auto kCommitsEvery = std::chrono::milliseconds{500};
   auto& parts = *parts_;
-  if (!parts.is_in_transaction) parts.file->execute("BEGIN IMMEDIATE");
-  parts.is_in_transaction = true;
-  auto cells = std::vector<Cell>{row.point};
-  cells.insert(cells.end(), row.settings.begin(), row.settings.end());
-  cells.insert(cells.end(), {std::string{name_of(row.status)}, row.reason});
-  cells.insert(cells.end(), row.figures.begin(), row.figures.end());
-  cells.resize(column_count(parts.manifest.paths) - 1);  // a row without figures has absent ones
-  cells.emplace_back(checksum_of(cells));
+  auto const cells = cells_of(row, column_count(parts.manifest.paths));
   for (std::size_t i = 0; i < cells.size(); ++i) parts.insert->bind(static_cast<int>(i) + 1, cells[i]);
-  parts.insert->step();
-  ++parts.rows;
-  if (Clock::now() - parts.committed > kCommitsEvery) commit();
+  parts.write([&parts] {
+    if (!parts.is_in_transaction) parts.file->execute("BEGIN IMMEDIATE");
+    parts.is_in_transaction = true;
+    parts.insert->step();
+    ++parts.rows;
+    if (Clock::now() - parts.committed > kCommitsEvery) parts.commit();
+  });
 }
 
 void ResultsWriter::commit() {
-  parts_->check_is_there();
-  if (!parts_->is_in_transaction) return;
-  parts_->file->execute("COMMIT");
-  parts_->is_in_transaction = false;
-  parts_->committed = Clock::now();
+  parts_->write([this] { parts_->commit(); });
 }
 
 void ResultsWriter::finish() {
-  commit();
   auto& parts = *parts_;
-  write_finished(*parts.file, parts.manifest, static_cast<std::int64_t>(parts.done.size()) + parts.rows);
-  parts.insert.reset();
+  parts.write([&parts] {
+    parts.commit();
+    write_finished(*parts.file, parts.manifest, static_cast<std::int64_t>(parts.done.size()) + parts.rows);
+    parts.insert.reset();
+  });
   // Out of WAL mode the file stands alone. Somebody who reads it at this moment only keeps it in that mode.
   try {
     parts.file->execute("PRAGMA journal_mode=DELETE");

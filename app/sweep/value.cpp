@@ -98,13 +98,10 @@ void refuse_doubles(std::vector<io::Node> const& values) {
   auto first = std::map<std::string, io::Node const*>{};
   for (auto const& value : values) {
     auto const [same, is_new] = first.emplace(meaning_of(value), &value);
-    if (is_new) continue;
-    auto const [text, other] = std::pair{short_text(value), short_text(*same->second)};
-    value.fail(fmt::format(
-                   "found {}{} at {}", text,
-                   text == other ? ", which stands there already," : fmt::format(", which means the same as {}", other),
-                   same->second->path()),
-               "leave one of them out");
+    if (!is_new)
+      value.fail(fmt::format("found {}, which means the same as {} at {}", short_text(value), short_text(*same->second),
+                             same->second->path()),
+                 "leave one of them out");
   }
 }
 

@@ -390,7 +390,7 @@ TEST_CASE("the summary of a sweep fits 80 columns, whatever varies", "[cli][swee
       R"("axes": {"cluster.nodes": [1, 2], "training.micro_batch": [1], "cluster.node.nic": ["400 Gb/s"],
                   "strategy": [{"name": "fsdp2", "recompute": "full", "reshard_after_forward": true}]})",
       R"("axes": {"model": [{"family": "mlp", "name": "a-model-with-a-name-that-takes-more-than-half-a-line-of-text",
-                             "widths": [64, 64]}], "cluster.nodes": [1, 2]})");
+                             "widths": [64, 64]}], "cluster.nodes": [1, 2], "training.sequence_length": [null]})");
   auto const folder = Scratch{};
   auto const sweep = folder.write("sweep.json", small_sweep(parts));
   auto const outcome = run_twinstep({"sweep", sweep, "--out", "r.sqlite"}, folder.path(""));
@@ -404,7 +404,8 @@ TEST_CASE("the summary of a sweep fits 80 columns, whatever varies", "[cli][swee
 TEST_CASE("a sweep of models without sequences counts samples, as simulate does", "[cli][sweep]") {
   auto const folder = Scratch{};
   auto const sweep =
-      folder.write("sweep.json", small_sweep(R"("axes": {"model": [{"family": "mlp", "widths": [64, 64]}]})"));
+      folder.write("sweep.json", small_sweep(R"("axes": {"model": [{"family": "mlp", "widths": [64, 64]}],
+                                                   "training.sequence_length": [null]})"));
   auto const outcome = run_twinstep({"sweep", sweep, "--out", folder.path("r.sqlite")});
   INFO(outcome.out << outcome.err);
   CHECK_THAT(outcome.out, Contains("samples/s/GPU"));

@@ -289,6 +289,26 @@ TEST_CASE("what is no file is not read, and nothing waits for it", "[sweep][bad_
   }
 }
 
+TEST_CASE("a file whose writer ended in the middle of a write is read again once it was resumed", "[sweep]") {
+  auto const folder = tests::Scratch{};
+  auto const path = folder.path("r.sqlite");
+  write_results(path);
+  auto const child = fork();
+  if (child == 0) {
+    // More than the cache holds: pages of an open transaction go to the file, the old ones to its journal.
+    auto file = Database{path, Database::Access::kWrite};
+    file.execute(
+        "PRAGMA cache_size = 1; BEGIN; CREATE TABLE other (x); INSERT INTO other VALUES (randomblob(1000000))");
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+  REQUIRE(std::filesystem::exists(path + "-journal"));
+  CHECK_THAT(message_of([&] { static_cast<void>(read_results(path)); }),
+             Catch::Contains("its writer ended in the middle of a write: go on with it by --resume first"));
+  CHECK(ResultsWriter::resume(path, a_manifest()).points_done().size() == 3);
+  CHECK(read_results(path).rows.size() == 3);
+}
+
 TEST_CASE("a file that is taken away while it is written is missed", "[sweep][bad_input]") {
   auto const folder = tests::Scratch{};
   auto const path = folder.path("r.sqlite");

@@ -58,7 +58,7 @@ TEST_CASE("what is wrong with a sweep is said with its place", "[sweep][bad_inpu
       {R"("axes": {"cluster.nodes": [1, 2]}, "constraints": ["strategy.name > 3"])",
        "/constraints/0: found strategy.name (the text \"zero-3\") beside the number 3"},
       {R"("axes": {"cluster.nodes": [1, 2, 1.0]})",
-       "/axes/cluster.nodes/2: found 1, which stands there already, at /axes/cluster.nodes/0; leave one of them out"},
+       "/axes/cluster.nodes/2: found 1, which means the same as 1 at /axes/cluster.nodes/0; leave one of them out"},
       {R"("axes": {"cluster.node.nic": ["100 Gb/s", "12.5 GB/s"]})",
        "found \"12.5 GB/s\", which means the same as \"100 Gb/s\" at"},
       {R"("axes": {"strategy": [{"name": "ddp", "bucket": null}, {"name": "ddp"}]})", "means the same as"},
