@@ -1,9 +1,11 @@
 #include "app/report/sweep_lines.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include <fmt/core.h>
 
+#include "app/sweep/damage.hpp"
 #include "sim/io/document_text.hpp"
 
 namespace twinstep::app {
@@ -56,10 +58,14 @@ Cell figure_of(io::Node const& row, Column const& column) {
 sweep::Row row_of(io::Node const& line, std::vector<std::string> const& paths) {
   auto row = sweep::Row{.point = line.at("point").integer()};
   auto const settings = line.at("settings");
-  for (auto const& path : paths) row.settings.push_back(cell_of(settings.at(path)));
+  for (auto const& path : paths)  // null where the point does not say it
+    row.settings.push_back(settings.has(path) && !settings.find(path) ? Cell{} : cell_of(settings.at(path)));
   row.status = line.at("status").word<sweep::Status>();
   if (auto const reason = line.find("reason")) row.reason = reason->string();
   for (auto const& column : sweep::kFigures) row.figures.push_back(figure_of(line, column));
+  constexpr auto kAny = std::numeric_limits<std::int64_t>::max();  // how many there are it does not say
+  if (auto const damage = sweep::damage_of(sweep::cells_of(row), paths, kAny))
+    line.fail(*damage, "export the sweep again");
   return row;
 }
 

@@ -1,7 +1,6 @@
 #include "app/sweep/damage.hpp"
 
 #include <cmath>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -56,7 +55,8 @@ std::string in_column(std::string_view name, Cell const& cell, std::string_view 
 
 }  // namespace
 
-std::string damage_of(std::span<Cell const> cells, std::vector<std::string> const& paths, std::int64_t points) {
+std::optional<std::string> damage_of(std::span<Cell const> cells, std::vector<std::string> const& paths,
+                                     std::int64_t points) {
   auto const* point = std::get_if<std::int64_t>(&cells.front());
   if (point == nullptr || *point < 0 || *point >= points)
     return in_column("point", cells.front(), fmt::format("a whole number from 0 to {}", points - 1));
@@ -76,7 +76,7 @@ std::string damage_of(std::span<Cell const> cells, std::vector<std::string> cons
     if (auto const wanted = has_figures ? expected(cell, kFigures[i]) : std::nullopt)
       return in_column(kFigures[i].name, cell, *wanted);
   }
-  return "found values that its checksum does not fit";
+  return std::nullopt;
 }
 
 }  // namespace twinstep::app::sweep

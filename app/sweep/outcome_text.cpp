@@ -28,15 +28,20 @@ std::string elided(std::string_view text, std::size_t width) {
   return fmt::format("{}…{}", text.substr(0, starts[head]), text.substr(starts[starts.size() - tail]));
 }
 
-/// The same word by word; a table breaks lines between words.
-std::string elided_words(std::string_view text, std::size_t width) {
-  auto words = std::vector<std::string>{};
+/// `text` with spaces where a table may break it: words that are longer are broken at slashes, and elided where there
+/// is none.
+std::string breakable(std::string_view text, std::size_t width) {
+  auto pieces = std::vector<std::string>{};
   while (!text.empty()) {
-    auto const end = std::min(text.find(' '), text.size());
-    words.push_back(elided(text.substr(0, end), width));
-    text.remove_prefix(std::min(end + 1, text.size()));
+    auto const word = text.substr(0, text.find(' '));
+    auto end = word.size();
+    if (auto const slash = word.substr(0, width).rfind('/'); end > width && slash != std::string_view::npos)
+      end = slash + 1;
+    pieces.push_back(elided(text.substr(0, end), width));
+    text.remove_prefix(end);
+    if (text.starts_with(' ')) text.remove_prefix(1);
   }
-  return fmt::format("{}", fmt::join(words, " "));
+  return fmt::format("{}", fmt::join(pieces, " "));
 }
 
 std::string step_time_text(Row const& row) {
@@ -61,9 +66,10 @@ std::string best_table(std::vector<Best> const& best, std::vector<std::string> c
   auto columns = std::vector<reports::Column>{{"", reports::Align::kLeft}};
   for (auto const& each : best) columns.push_back({each.title, reports::Align::kLeft, true});
   auto table = reports::Table{std::move(columns)};
+  auto const width = best.size() == 1 ? 2 * kValueWidth : kValueWidth;
   auto const add = [&](std::string name, auto const& text_of) {
     auto cells = std::vector<reports::Cell>{elided(name, kNameWidth)};
-    for (auto const& each : best) cells.emplace_back(elided_words(text_of(*each.row), kValueWidth));
+    for (auto const& each : best) cells.emplace_back(breakable(text_of(*each.row), width));
     table.add_row(std::move(cells));
   };
   add("point", [](Row const& row) { return whole_text(row.point); });

@@ -60,7 +60,9 @@ class Reader {
     auto const* point = std::get_if<std::int64_t>(&cells.front());
     auto const is_next = point != nullptr && *point > last_ && *point < header_->manifest.points;
     if (!is_next || cells.back() != Cell{checksum_of(written)})
-      fail_damaged(*path_, fmt::format("row {}, {}", count_ + 1, damage_of(written, paths, header_->manifest.points)));
+      fail_damaged(*path_, fmt::format("row {}, {}", count_ + 1,
+                                       damage_of(written, paths, header_->manifest.points)
+                                           .value_or("found values that its checksum does not fit")));
     last_ = *point;
   }
 

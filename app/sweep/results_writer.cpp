@@ -68,17 +68,6 @@ std::vector<std::int64_t> points_in(std::string const& path, Manifest const& wan
   return points;
 }
 
-/// A row as the file keeps it.
-std::vector<Cell> cells_of(Row const& row, std::size_t count) {
-  auto cells = std::vector<Cell>{row.point};
-  cells.insert(cells.end(), row.settings.begin(), row.settings.end());
-  cells.insert(cells.end(), {std::string{name_of(row.status)}, row.reason});
-  cells.insert(cells.end(), row.figures.begin(), row.figures.end());
-  cells.resize(count - 1);  // a row without figures has absent ones
-  cells.emplace_back(checksum_of(cells));
-  return cells;
-}
-
 }  // namespace
 
 struct ResultsWriter::Parts {
@@ -162,7 +151,8 @@ std::vector<std::int64_t> const& ResultsWriter::points_done() const {
 
 void ResultsWriter::add(Row const& row) {
   auto& parts = *parts_;
-  auto const cells = cells_of(row, column_count(parts.manifest.paths));
+  auto cells = cells_of(row);
+  cells.emplace_back(checksum_of(cells));
   for (std::size_t i = 0; i < cells.size(); ++i) parts.insert->bind(static_cast<int>(i) + 1, cells[i]);
   parts.write([&parts] {
     if (!parts.is_in_transaction) parts.file->execute("BEGIN IMMEDIATE");

@@ -141,9 +141,9 @@ void Sweep::refuse_overruled_values() const {
     for (auto const& inner : paths_)
       if (inner != outer && is_within(inner, outer) &&
           find_path(setting.value, std::string_view{inner}.substr(outer.size() + 1)))
-        document_.fail(fmt::format("found {} beside values of {} that say it too", twinstep::quoted(inner),
-                                   twinstep::quoted(outer)),
-                       "leave it out of one of them");
+        setting.value.fail(fmt::format("found a value of {} that says {} too, which varies by itself",
+                                       twinstep::quoted(outer), twinstep::quoted(inner)),
+                           "leave it out of one of them");
   }
 }
 

@@ -26,4 +26,13 @@ std::string_view Row::text(std::string_view figure) const {
   return text == nullptr ? std::string_view{} : std::string_view{*text};
 }
 
+std::vector<Cell> cells_of(Row const& row) {
+  auto cells = std::vector<Cell>{row.point};
+  cells.insert(cells.end(), row.settings.begin(), row.settings.end());
+  cells.insert(cells.end(), {std::string{name_of(row.status)}, row.reason});
+  cells.insert(cells.end(), row.figures.begin(), row.figures.end());
+  if (row.figures.empty()) cells.resize(cells.size() + kFigures.size());
+  return cells;
+}
+
 }  // namespace twinstep::app::sweep

@@ -88,6 +88,9 @@ struct Row {
   bool operator==(Row const&) const = default;
 };
 
+/// All of a row in the order of its columns: point, settings, status, reason, figures, absent ones where it has none.
+[[nodiscard]] std::vector<Cell> cells_of(Row const& row);
+
 }  // namespace twinstep::app::sweep
 
 namespace twinstep {

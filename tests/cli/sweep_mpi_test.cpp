@@ -23,15 +23,18 @@ TEST_CASE("results are the same whatever the number of processes", "[cli][sweep]
   auto const folder = Scratch{};
   auto const sweep = folder.write("sweep.json", sweep_of_everything());
   auto const alone = folder.path("alone.csv");
-  REQUIRE(run_twinstep({"sweep", sweep, "--out", folder.path("alone.sqlite"), "--csv", alone}).exit_code == 0);
+  REQUIRE(run_twinstep({"sweep", sweep, "--out", folder.path("alone.sqlite"), "--csv", alone, "--jsonl", alone + "l"})
+              .exit_code == 0);
   for (auto const processes : {1, 2, 4}) {
     INFO(processes);
     auto const name = folder.path(std::to_string(processes));
-    auto const outcome = run_together(processes, fmt::format("{0} --out {1}.sqlite --csv {1}.csv --json", sweep, name));
+    auto const outcome =
+        run_together(processes, fmt::format("{0} --out {1}.sqlite --csv {1}.csv --jsonl {1}.csvl --json", sweep, name));
     INFO(outcome.err);
     CHECK(outcome.exit_code == 0);
     CHECK_THAT(outcome.out, Contains(fmt::format("\"processes\": {}", processes)));
     CHECK(read_file(name + ".csv") == read_file(alone));
+    CHECK(read_file(name + ".csvl") == read_file(alone + "l"));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <thread>
 
+#include "app/sweep/database.hpp"
 #include "app/sweep/results.hpp"
 #include "reports/table.hpp"
 #include "sim/io/document.hpp"
@@ -336,6 +337,44 @@ TEST_CASE("tasks that srun started without MPI are told how to be one", "[cli][s
   CHECK_THAT(task.err, Contains("found task 1 of 4 that srun started without MPI") && Contains("mpirun"));
   // A batch script has the job's variables too, and is one process.
   CHECK(run_shell("SLURM_PROCID=0 SLURM_NTASKS=4" + tail).exit_code == 0);
+}
+
+TEST_CASE("whoever reads results refuses damaged ones, and writes nothing", "[cli][sweep][bad_input]") {
+  auto const folder = Scratch{};
+  static_cast<void>(swept(folder, small_sweep(R"("axes": {"cluster.nodes": [1, 2]})")));
+  auto const out = folder.path("results.sqlite");
+  app::sweep::Database{out, app::sweep::Database::Access::kWrite}.execute("UPDATE points SET mfu = -1 WHERE point = 1");
+  auto const before = read_file(out);
+  for (auto const& arguments : std::vector<std::vector<std::string>>{
+           {"sweep", out},
+           {"sweep", out, "--csv", folder.path("x.csv"), "--jsonl", folder.path("x.jsonl")},
+           {"sweep", folder.path("sweep.json"), "--out", out, "--resume"},
+           {"report", out, "--out", folder.path("x.html")}}) {
+    auto const outcome = run_twinstep(arguments);
+    CHECK(outcome.exit_code == 2);
+    CHECK(outcome.out.empty());
+    CHECK_THAT(outcome.err,
+               Contains("row 2, column \"mfu\": found -1, expected a number from 0 on; the file is damaged"));
+    CHECK(std::ranges::count(outcome.err, '\n') == 1);
+  }
+  CHECK((read_file(out) == before));
+  CHECK(folder.files() == std::vector<std::string>{"results.sqlite", "sweep.json"});
+}
+
+TEST_CASE("a report is made of an export, and refuses lines that say what no row may hold", "[cli][sweep][bad_input]") {
+  auto const folder = Scratch{};
+  auto const lines = folder.path("rows.jsonl");
+  static_cast<void>(swept(folder, small_sweep(R"("points": [{"cluster.nodes": 1}, {"training.micro_batch": 1}])")));
+  REQUIRE(run_twinstep({"sweep", folder.path("results.sqlite"), "--jsonl", lines}).exit_code == 0);
+  auto const report = [&](std::string const& text) {
+    return run_twinstep({"report", folder.write("rows.jsonl", text), "--out", folder.path("x.html")});
+  };
+  auto const text = read_file(lines);
+  CHECK(report(text).exit_code == 0);
+  auto const damaged = report(with(text, "\"step_time_s\": ", "\"step_time_s\": -"));
+  CHECK(damaged.exit_code == 2);
+  CHECK_THAT(damaged.err,
+             Contains("rows.jsonl:1: column \"step_time_s\": found -") && Contains("export the sweep again"));
 }
 
 TEST_CASE("an export that cannot be written says so, and the results stay", "[cli][sweep][bad_input]") {

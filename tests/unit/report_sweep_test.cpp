@@ -14,7 +14,17 @@ namespace {
 /// tokens.
 sweep::Row row(std::int64_t point, std::int64_t nodes, std::string strategy, std::string nic, double speed) {
   auto out = sweep::Row{.point = point, .settings = {nodes, std::move(strategy), std::move(nic)}};
-  out.figures.resize(sweep::kFigures.size());
+  for (auto const& figure : sweep::kFigures) {
+    using Kind = sweep::Column::Kind;
+    if (figure.may_be_absent)
+      out.figures.emplace_back();
+    else if (figure.kind == Kind::kReal)
+      out.figures.emplace_back(0.0);
+    else if (figure.kind == Kind::kText || figure.kind == Kind::kJson)
+      out.figures.emplace_back("{}");
+    else
+      out.figures.emplace_back(std::int64_t{0});
+  }
   auto const set = [&](std::string_view figure, Cell cell) {
     out.figures[sweep::figure_index(figure)] = std::move(cell);
   };
