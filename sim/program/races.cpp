@@ -8,63 +8,11 @@
 
 #include <fmt/core.h>
 
+#include "sim/program/order.hpp"
 #include "sim/program/role_ranks.hpp"
 
 namespace twinstep::program {
 namespace {
-
-/// What comes before what in one role.
-///
-/// Every operation carries a vector clock: for each stream (the host is one more) how many of its operations have
-/// ended before this one starts. It is the maximum over the operation before it on its stream, what it waits for, and
-/// what the host had waited for when it issued it. Vector clocks: Mattern, "Virtual Time and Global States of
-/// Distributed Systems", 1989.
-class Order {
- public:
-  explicit Order(Role const& role) : lanes_{role.streams.size() + 1}, clock_(lanes_ * role.operations.size()) {
-    auto issued = std::vector<std::uint32_t>(lanes_);         // what the host has waited for
-    auto last = std::vector<std::uint32_t>(lanes_ * lanes_);  // by lane: the clock after its last operation
-    auto position = std::vector<std::uint32_t>(lanes_);       // by lane: operations so far
-    position_.resize(role.operations.size());
-    lane_.resize(role.operations.size());
-    for (std::size_t i = 0; i < role.operations.size(); ++i) {
-      auto const& op = role.operations[i];
-      lane_[i] = static_cast<std::uint32_t>(op.is_on_host() ? lanes_ - 1 : op.stream.index());
-      auto const clock = std::span{clock_}.subspan(i * lanes_, lanes_);
-      auto const before = std::span{last}.subspan(lane_[i] * lanes_, lanes_);
-      take_maximum(clock, issued);
-      take_maximum(clock, before);
-      for (auto const wait : role.waits_of(op)) {
-        take_maximum(clock, clock_of(wait));
-        clock[lane(wait)] = std::max(clock[lane(wait)], position_[wait.index()] + 1);
-      }
-      position_[i] = position[lane_[i]]++;
-      std::ranges::copy(clock, before.begin());
-      before[lane_[i]] = position_[i] + 1;
-      if (op.is_on_host()) std::ranges::copy(before, issued.begin());
-    }
-  }
-
-  [[nodiscard]] std::size_t lanes() const { return lanes_; }
-  [[nodiscard]] std::size_t lane(OpId op) const { return lane_[op.index()]; }
-  /// Whether `first` has ended when `second` starts. Requires that `first` was issued earlier.
-  [[nodiscard]] bool is_before(OpId first, OpId second) const {
-    return clock_[second.index() * lanes_ + lane(first)] > position_[first.index()];
-  }
-
- private:
-  std::span<std::uint32_t const> clock_of(OpId op) const {
-    return std::span{clock_}.subspan(op.index() * lanes_, lanes_);
-  }
-  static void take_maximum(std::span<std::uint32_t> clock, std::span<std::uint32_t const> other) {
-    for (std::size_t i = 0; i < clock.size(); ++i) clock[i] = std::max(clock[i], other[i]);
-  }
-
-  std::size_t lanes_;
-  std::vector<std::uint32_t> clock_;  // by operation and lane
-  std::vector<std::uint32_t> position_;
-  std::vector<std::uint32_t> lane_;
-};
 
 /// One access to a buffer, in order of issue.
 struct Touch {
@@ -77,8 +25,7 @@ struct Interval {
   OpId op;
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  bool reads = false;
-  bool writes = false;
+  AccessMode mode = AccessMode::kRead;
 };
 
 class RaceSearch {
@@ -89,9 +36,19 @@ class RaceSearch {
   void run();
 
  private:
+  [[nodiscard]] bool are_ordered(std::span<Touch const> touches);
   void search(BufferId buffer, std::span<Touch const> touches);
   void sweep(BufferId buffer, std::vector<Interval> const& intervals);
+  void forget(std::size_t pieces) { last_.assign(pieces * order_.lanes(), {}); }
+  template <class OnRace>
+  void touch(std::size_t piece, OpId op, AccessMode mode, OnRace const& on_race);
   void report(BufferId buffer, OpId first, bool first_writes, Interval const& second);
+
+  /// The last operation of a lane that read a piece of the buffer in hand, and the last that wrote it.
+  struct Last {
+    OpId read;
+    OpId write;
+  };
 
   StepProgram const& program_;
   Role const& role_;
@@ -99,22 +56,32 @@ class RaceSearch {
   std::vector<std::string>& findings_;
   std::set<std::pair<OpId, OpId>> reported_;  // of the buffer in hand
   std::vector<std::int64_t> cuts_;
-  std::vector<OpId> last_;
+  std::vector<Last> last_;  // by piece and lane
 };
 
+/// Operations of one stream cannot race, so only buffers that several touch are looked at: first as a whole, which is
+/// most often enough to see that there is no race.
 void RaceSearch::run() {
   auto touches = std::vector<std::vector<Touch>>(role_.buffers.size());
   for (std::size_t i = 0; i < role_.operations.size(); ++i)
     for (auto const& access : role_.accesses_of(role_.operations[i]))
-      touches[access.region.buffer.index()].push_back({OpId{i}, &access});
-  for (std::size_t i = 0; i < touches.size(); ++i) {
-    reported_.clear();
-    search(BufferId{i}, touches[i]);
-  }
+      if (auto const buffer = access.region.buffer.index(); role_.buffers[buffer].crosses_streams)
+        touches[buffer].push_back({OpId{i}, &access});
+  for (std::size_t i = 0; i < touches.size(); ++i)
+    if (!are_ordered(touches[i])) search(BufferId{i}, touches[i]);
+}
+
+/// Whether there would be no race even if every access touched the whole buffer.
+bool RaceSearch::are_ordered(std::span<Touch const> touches) {
+  auto are_ordered = true;
+  forget(1);
+  for (auto const& [op, access] : touches) touch(0, op, access->mode, [&](OpId, bool) { are_ordered = false; });
+  return are_ordered;
 }
 
 /// Sweeps one buffer on every rank that shows how its regions can lie.
 void RaceSearch::search(BufferId buffer, std::span<Touch const> touches) {
+  reported_.clear();
   auto axes = AxisSet{};
   for (auto const& [op, access] : touches)
     for (auto const value : {access->region.offset, access->region.elements})
@@ -130,47 +97,48 @@ void RaceSearch::search(BufferId buffer, std::span<Touch const> touches) {
     for (std::size_t t = 0; t < touches.size(); ++t) {
       auto const& [region, mode] = *touches[t].access;
       auto const begin = program_.evaluate(region.offset, rank);
-      intervals[t] = {touches[t].op, begin, begin + program_.evaluate(region.elements, rank),
-                      mode != AccessMode::kWrite, mode != AccessMode::kRead};
+      intervals[t] = {touches[t].op, begin, begin + program_.evaluate(region.elements, rank), mode};
     }
     sweep(buffer, intervals);
   }
 }
 
-/// Finds the races among accesses to one buffer.
-///
-/// The ends of all intervals cut the buffer into pieces that no access splits. Go through the accesses in order of
-/// issue and remember for every piece and lane the last operation that read it and the last that wrote it. A new access
-/// needs to be compared with those only: an earlier one on the same lane comes before the last one, so whatever comes
-/// after the last one comes after it too. (Shadow state as in FastTrack, Flanagan and Freund, PLDI 2009.)
+/// Finds the races among accesses to one buffer: the ends of all intervals cut it into pieces that no access splits.
 void RaceSearch::sweep(BufferId buffer, std::vector<Interval> const& intervals) {
   cuts_.clear();
   for (auto const& interval : intervals) cuts_.insert(cuts_.end(), {interval.begin, interval.end});
   std::ranges::sort(cuts_);
   cuts_.erase(std::ranges::unique(cuts_).begin(), cuts_.end());
-  auto const lanes = order_.lanes();
-  last_.assign(cuts_.size() * 2 * lanes, OpId{});  // by piece, then reads and writes, then lane
+  forget(cuts_.size());
   auto const piece_at = [&](std::int64_t offset) {
     return static_cast<std::size_t>(std::ranges::lower_bound(cuts_, offset) - cuts_.begin());
   };
   for (auto const& interval : intervals) {
-    auto const lane = order_.lane(interval.op);
+    auto const say = [&](OpId first, bool writes) { report(buffer, first, writes, interval); };
     auto const last_piece = piece_at(interval.end);
-    for (auto piece = piece_at(interval.begin); piece < last_piece; ++piece) {
-      auto const last_reads = std::span{last_}.subspan(piece * 2 * lanes, lanes);
-      auto const last_writes = std::span{last_}.subspan((piece * 2 + 1) * lanes, lanes);
-      for (std::size_t other = 0; other < lanes; ++other) {
-        if (other == lane) continue;
-        auto const is_free = [&](OpId op) { return op.exists() && !order_.is_before(op, interval.op); };
-        if (is_free(last_writes[other]))
-          report(buffer, last_writes[other], true, interval);
-        else if (interval.writes && is_free(last_reads[other]))
-          report(buffer, last_reads[other], false, interval);
-      }
-      if (interval.reads) last_reads[lane] = interval.op;
-      if (interval.writes) last_writes[lane] = interval.op;
-    }
+    for (auto piece = piece_at(interval.begin); piece < last_piece; ++piece)
+      touch(piece, interval.op, interval.mode, say);
   }
+}
+
+/// Calls `on_race(earlier, writes)` for the earlier accesses to a piece that the new one races with.
+///
+/// It is compared with the last operation of every other lane that read the piece and the last that wrote it: an
+/// earlier one on the same lane comes before the last one, so whatever comes after the last one comes after it too.
+/// (Shadow state as in FastTrack, Flanagan and Freund, PLDI 2009.)
+template <class OnRace>
+void RaceSearch::touch(std::size_t piece, OpId op, AccessMode mode, OnRace const& on_race) {
+  auto const last = std::span{last_}.subspan(piece * order_.lanes(), order_.lanes());
+  auto const is_free = [&](OpId earlier) { return earlier.exists() && !order_.is_before(earlier, op); };
+  for (auto const& [read, write] : last) {
+    if (is_free(write))
+      on_race(write, true);
+    else if (mode != AccessMode::kRead && is_free(read))
+      on_race(read, false);
+  }
+  auto& mine = last[order_.lane(op)];
+  if (mode != AccessMode::kWrite) mine.read = op;
+  if (mode != AccessMode::kRead) mine.write = op;
 }
 
 void RaceSearch::report(BufferId buffer, OpId first, bool first_writes, Interval const& second) {
@@ -184,7 +152,7 @@ void RaceSearch::report(BufferId buffer, OpId first, bool first_writes, Interval
       "role \"{}\": {} (op {}, {}) {} buffer \"{}\" while {} (op {}, {}) {} its elements [{}, {}): nothing orders them",
       program_.text(role_.name), program_.describe(op), first.index(), stream_of(op), first_writes ? "writes" : "reads",
       program_.text(role_.buffers[buffer.index()].name), program_.describe(later), second.op.index(), stream_of(later),
-      second.writes ? "writes" : "reads", second.begin, second.end));
+      second.mode != AccessMode::kRead ? "writes" : "reads", second.begin, second.end));
 }
 
 }  // namespace

@@ -20,18 +20,28 @@ class IdCheck {
   void run();
 
  private:
+  /// An operation or a buffer of a role; put into words only where something is wrong.
+  struct Place {
+    Role const& role;
+    OpId op;
+    BufferId buffer;
+  };
+
   void say(std::string text) { defects_.push_back(std::move(text)); }
+  void say(Place const& place, std::string const& text) { say(words(place) + text); }
+  [[nodiscard]] std::string words(Place const& place) const;
   bool name_is_missing(NameId name) const { return !name.exists() || name.index() >= program_.names.size(); }
   template <class IdType, class Table>
-  void expect(IdType id, Table const& table, std::string const& place, char const* what);
-  void check(RankValue value, std::string const& place) {
+  void expect(IdType id, Table const& table, Place const& place, char const* what);
+  void check(RankValue value, Place const& place) {
     if (value.varies()) expect(value.variation, program_.variations, place, "variation");
   }
   void check_variation(std::size_t index);
   void check_role(Role const& role);
+  void check_buffer(Role const& role, BufferId id);
   void check_operation(Role const& role, OpId id);
-  void check_operands(Role const& role, Operation const& op, std::string const& place);
-  void check_work(Role const& role, Operation const& op, std::string const& place);
+  void check_operands(Operation const& op, Place const& place);
+  void check_work(Operation const& op, Place const& place);
 
   StepProgram const& program_;
   std::vector<std::string>& defects_;
@@ -42,11 +52,16 @@ bool lies_inside(IndexRange range, std::size_t size) {
 }
 
 template <class IdType, class Table>
-void IdCheck::expect(IdType id, Table const& table, std::string const& place, char const* what) {
+void IdCheck::expect(IdType id, Table const& table, Place const& place, char const* what) {
   if (!id.exists())
-    say(fmt::format("{}names no {}", place, what));
+    say(place, fmt::format("names no {}", what));
   else if (id.index() >= table.size())
-    say(fmt::format("{}names {} {}, but there are {}", place, what, id.index(), table.size()));
+    say(place, fmt::format("names {} {}, but there are {}", what, id.index(), table.size()));
+}
+
+std::string IdCheck::words(Place const& place) const {
+  if (place.op.exists()) return place_of(program_, place.role, place.op);
+  return fmt::format("role \"{}\", buffer {}: ", program_.text(place.role.name), place.buffer.index());
 }
 
 void IdCheck::run() {
@@ -77,53 +92,58 @@ void IdCheck::check_role(Role const& role) {
   }
   for (std::size_t i = 0; i < role.streams.size(); ++i)
     if (name_is_missing(role.streams[i].name)) say(fmt::format("{}: stream {} has no name", label, i));
-  for (std::size_t i = 0; i < role.buffers.size(); ++i) {
-    auto const& buffer = role.buffers[i];
-    if (name_is_missing(buffer.name)) say(fmt::format("{}: buffer {} has no name", label, i));
-    if (buffer.scope.exists() && name_is_missing(buffer.scope))
-      say(fmt::format("{}: buffer {} has a scope that is no text", label, i));
-    check(buffer.elements, fmt::format("{}, buffer {}: ", label, i));
-  }
+  for (std::size_t i = 0; i < role.buffers.size(); ++i) check_buffer(role, BufferId{i});
   for (std::size_t i = 0; i < role.operations.size(); ++i) check_operation(role, OpId{i});
+}
+
+void IdCheck::check_buffer(Role const& role, BufferId id) {
+  auto const& buffer = role.buffers[id.index()];
+  auto const say_it = [&](char const* what) {
+    say(fmt::format("role \"{}\": buffer {} {}", program_.text(role.name), id.index(), what));
+  };
+  if (name_is_missing(buffer.name)) say_it("has no name");
+  if (buffer.scope.exists() && name_is_missing(buffer.scope)) say_it("has a scope that is no text");
+  check(buffer.elements, {role, {}, id});
 }
 
 void IdCheck::check_operation(Role const& role, OpId id) {
   auto const& op = role.operations[id.index()];
   if (name_is_missing(op.name) || (op.scope.exists() && name_is_missing(op.scope)))
     return say(fmt::format("role \"{}\": op {} has no name", program_.text(role.name), id.index()));
-  auto const place = place_of(program_, role, id);
+  auto const place = Place{role, id, {}};
   if (op.stream.exists()) expect(op.stream, role.streams, place, "stream");
   if (!lies_inside(op.waits, role.waits.size()))
-    say(place + "its waits run past the role's list of waits");
+    say(place, "its waits run past the role's list of waits");
   else
     for (auto const wait : role.waits_of(op))
       if (!wait.exists() || wait.index() >= id.index())
-        say(fmt::format("{}waits for op {}, which is not issued before it", place,
-                        wait.exists() ? std::to_string(wait.index()) : "none"));
+        say(place, fmt::format("waits for op {}, which is not issued before it",
+                               wait.exists() ? std::to_string(wait.index()) : "none"));
   if (!lies_inside(op.accesses, role.accesses.size()))
-    say(place + "its operands run past the role's list of accesses");
+    say(place, "its operands run past the role's list of accesses");
   else
-    check_operands(role, op, place);
-  check_work(role, op, place);
+    check_operands(op, place);
+  check_work(op, place);
 }
 
-void IdCheck::check_operands(Role const& role, Operation const& op, std::string const& place) {
-  for (auto const& access : role.accesses_of(op)) {
-    expect(access.region.buffer, role.buffers, place, "buffer");
+void IdCheck::check_operands(Operation const& op, Place const& place) {
+  for (auto const& access : place.role.accesses_of(op)) {
+    expect(access.region.buffer, place.role.buffers, place, "buffer");
     check(access.region.offset, place);
     check(access.region.elements, place);
   }
 }
 
-void IdCheck::check_work(Role const& role, Operation const& op, std::string const& place) {
-  if (op.is_on_host() && !std::holds_alternative<Delay>(op.work)) say(place + "has no stream, but is not host work");
+void IdCheck::check_work(Operation const& op, Place const& place) {
+  if (op.is_on_host() && !std::holds_alternative<Delay>(op.work)) say(place, "has no stream, but is not host work");
   if (auto const* elementwise = std::get_if<Elementwise>(&op.work)) check(elementwise->elements, place);
   if (auto const* copy = std::get_if<Copy>(&op.work)) check(copy->bytes, place);
   auto const* communication = std::get_if<Communication>(&op.work);
   if (communication == nullptr) return;
-  if (!lies_inside(communication->parts, role.parts.size())) return say(place + "its parts run past the role's list");
-  if (communication->parts.count == 0) say(place + "is a communication without parts");
-  for (auto const& part : role.parts_of(*communication)) {
+  if (!lies_inside(communication->parts, place.role.parts.size()))
+    return say(place, "its parts run past the role's list");
+  if (communication->parts.count == 0) say(place, "is a communication without parts");
+  for (auto const& part : place.role.parts_of(*communication)) {
     std::visit(
         [&](auto const& p) {
           expect(p.communicator, program_.communicators, place, "communicator");

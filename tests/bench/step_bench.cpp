@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include "sim/engine/virtual_executor.hpp"
+#include "sim/program/checks.hpp"
 #include "strategies/compile.hpp"
 #include "tests/support/clusters.hpp"
 #include "tests/support/plans.hpp"
@@ -39,6 +40,14 @@ void compile_step(benchmark::State& state) {
     benchmark::DoNotOptimize(step);
   }
   report_operations(state, operations);
+}
+
+/// What every program of a strategy goes through before it is run once.
+void check_step(benchmark::State& state) {
+  auto const step =
+      tests::compiled(strategies::ModelSpec{tests::llama_2_7b()}, plan_of(state.range(0), state.range(1)));
+  for (auto _ : state) program::check(step);
+  report_operations(state, step.roles.front().operations.size());
 }
 
 void compile_and_simulate(benchmark::State& state) {
@@ -84,6 +93,7 @@ void fsdp2_of_70b(benchmark::State& state) {
 }  // namespace
 
 BENCHMARK(compile_step)->ArgsProduct({{0, 1, 2, 3, 4}, {32}})->Unit(benchmark::kMicrosecond);
+BENCHMARK(check_step)->ArgsProduct({{0, 1, 2, 3, 4}, {32}})->Unit(benchmark::kMicrosecond);
 BENCHMARK(compile_and_simulate)
     ->ArgNames({"strategy", "ranks"})
     ->ArgsProduct({{0, 1, 2, 3, 4}, {8, 64, 1024, 16384}})
