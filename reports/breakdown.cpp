@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "reports/intervals.hpp"
@@ -23,6 +24,7 @@ class Partition {
 
   /// Takes what is left of `intervals`.
   Duration take(std::vector<Interval> intervals) {
+    if (intervals.empty()) return {};
     auto const mine = subtract(clip(merged(std::move(intervals)), whole_), taken_);
     taken_ = unite(taken_, mine);
     return total_length(mine);
@@ -38,20 +40,18 @@ using SpansByKind = std::array<std::vector<Interval>, kEnumSize<WorkKind>>;
 
 /// Gaps up to the issue of what ends them. Of several operations that end a gap together, the last one issued counts.
 std::vector<Interval> waits_for_host(Timeline const& timeline, TrackId track, Intervals const& gaps) {
-  auto issue_by_begin = std::vector<std::pair<Time, Time>>{};
+  auto issues = std::vector<std::optional<Time>>(gaps.size());
   for (auto const& span : spans_of(timeline, track)) {
     auto const interval = occupied(span);
-    if (work_class(span.kind) != WorkClass::kHost && interval.begin < interval.end)
-      issue_by_begin.emplace_back(interval.begin, span.issue);
+    if (work_class(span.kind) == WorkClass::kHost || interval.begin >= interval.end) continue;
+    auto const gap = std::ranges::lower_bound(gaps, interval.begin, {}, &Interval::end);
+    if (gap == gaps.end() || gap->end != interval.begin) continue;
+    auto& issue = issues[static_cast<std::size_t>(gap - gaps.begin())];
+    issue = std::max(issue, std::optional{span.issue});
   }
-  std::ranges::sort(issue_by_begin);
   auto waits = std::vector<Interval>{};
-  for (auto const& gap : gaps) {
-    auto const later = std::ranges::upper_bound(issue_by_begin, std::pair{gap.end, kNever});
-    if (later == issue_by_begin.begin()) continue;
-    auto const& [begin, issue] = *std::prev(later);
-    if (begin == gap.end) waits.push_back({gap.begin, std::min(issue, gap.end)});
-  }
+  for (std::size_t i = 0; i < gaps.size(); ++i)
+    if (issues[i]) waits.push_back({gaps[i].begin, std::min(*issues[i], gaps[i].end)});
   return waits;
 }
 

@@ -22,17 +22,6 @@ std::span<MemorySample const> samples_of(Timeline const& timeline, TrackId track
   return {first, std::ranges::upper_bound(timeline.memory, track, {}, &MemorySample::track)};
 }
 
-/// What a track holds, sample by sample.
-struct Holding {
-  BytesByCategory held{};
-  Bytes sum;
-
-  void add(MemorySample const& sample) {
-    held[static_cast<std::size_t>(sample.category)] += sample.change;
-    sum += sample.change;
-  }
-};
-
 bool counts(MemorySample const& sample, MemorySpace space, Counting counting) {
   return sample.space == space &&
          (counting == Counting::kReserved || sample.category != MemoryCategory::kFragmentation);
@@ -72,30 +61,56 @@ class BackwardPasses {
   std::size_t next_ = 0;
 };
 
+/// The samples of one track that count, in the order of time, and what it holds after each.
+class Holding {
+ public:
+  Holding(Timeline const& timeline, TrackId track, MemorySpace space, Counting counting)
+      : timeline_{timeline}, track_{track}, space_{space}, counting_{counting}, samples_{samples_of(timeline, track)} {}
+
+  /// Calls `visit(number, sample)` for each that counts; it is among the first `number`.
+  template <class Visit>
+  void for_each(Visit const& visit) const {
+    for (std::size_t i = 0; i < samples_.size(); ++i)
+      if (counts(samples_[i], space_, counting_)) visit(i + 1, samples_[i]);
+  }
+  /// After the first `number` samples of the track.
+  [[nodiscard]] MemoryPeak after(std::size_t number) const {
+    auto peak = MemoryPeak{.track = track_};
+    for (auto const& sample : samples_.first(number))
+      if (counts(sample, space_, counting_)) peak.held[static_cast<std::size_t>(sample.category)] += sample.change;
+    if (number > 0) peak.time = samples_[number - 1].time;
+    if (auto const* span = issued_at(timeline_, track_, peak.time); span != nullptr && peak.total() > Bytes{})
+      peak.at = describe(timeline_, *span);
+    return peak;
+  }
+
+ private:
+  Timeline const& timeline_;
+  TrackId track_;
+  MemorySpace space_;
+  Counting counting_;
+  std::span<MemorySample const> samples_;
+};
+
 /// The highest of some moments; of those that are as high, the first at which most of it is allocated: what an
 /// allocator holds all the time is cached at most moments.
 class Highest {
  public:
-  void offer(Time time, Holding const& holding) {
-    auto const fragmentation = [](BytesByCategory const& held) {
-      return held[static_cast<std::size_t>(MemoryCategory::kFragmentation)];
-    };
-    if (peak_ && holding.sum < highest_) return;
-    if (peak_ && holding.sum == highest_ && fragmentation(holding.held) >= fragmentation(peak_->held)) return;
-    highest_ = holding.sum;
-    peak_ = MemoryPeak{.time = time, .held = holding.held};
+  /// The moment after so many samples, at which `sum` is held, `cached` of it by an allocator.
+  void offer(std::size_t number, Bytes sum, Bytes cached) {
+    if (number_ && (sum < sum_ || (sum == sum_ && cached >= cached_))) return;
+    number_ = number;
+    sum_ = sum;
+    cached_ = cached;
   }
-  std::optional<MemoryPeak> peak(Timeline const& timeline, TrackId track) && {
-    if (!peak_) return std::nullopt;
-    peak_->track = track;
-    if (auto const* span = issued_at(timeline, track, peak_->time); span != nullptr && highest_ > Bytes{})
-      peak_->at = describe(timeline, *span);
-    return std::move(peak_);
+  [[nodiscard]] std::optional<MemoryPeak> peak(Holding const& holding) const {
+    return number_ ? std::optional{holding.after(*number_)} : std::nullopt;
   }
 
  private:
-  std::optional<MemoryPeak> peak_;
-  Bytes highest_;
+  std::optional<std::size_t> number_;
+  Bytes sum_;
+  Bytes cached_;
 };
 
 }  // namespace
@@ -107,15 +122,17 @@ Bytes total(BytesByCategory const& held) {
 }
 
 MemoryPeak find_peak(Timeline const& timeline, TrackId track, MemorySpace space, Counting counting) {
-  auto holding = Holding{};
+  auto const holding = Holding{timeline, track, space, counting};
   auto highest = Highest{};
-  highest.offer(Time{}, holding);
-  for (auto const& sample : samples_of(timeline, track)) {
-    if (!counts(sample, space, counting)) continue;
-    holding.add(sample);
-    highest.offer(sample.time, holding);
-  }
-  return *std::move(highest).peak(timeline, track);
+  auto sum = Bytes{};
+  auto cached = Bytes{};
+  highest.offer(0, sum, cached);
+  holding.for_each([&](std::size_t number, MemorySample const& sample) {
+    sum += sample.change;
+    if (sample.category == MemoryCategory::kFragmentation) cached += sample.change;
+    highest.offer(number, sum, cached);
+  });
+  return *highest.peak(holding);
 }
 
 MemoryPeak find_worst_peak(Timeline const& timeline, MemorySpace space, Counting counting) {
@@ -128,20 +145,22 @@ MemoryPeak find_worst_peak(Timeline const& timeline, MemorySpace space, Counting
 }
 
 PeakCandidates find_peak_candidates(Timeline const& timeline, TrackId track) {
-  auto holding = Holding{};
+  auto const holding = Holding{timeline, track, MemorySpace::kDevice, Counting::kAllocated};
   auto backward_passes = BackwardPasses{timeline, track};
   auto loss = Highest{};
   auto backward = Highest{};
-  for (auto const& sample : samples_of(timeline, track)) {
-    if (!counts(sample, MemorySpace::kDevice, Counting::kAllocated)) continue;
-    holding.add(sample);
+  auto sum = Bytes{};
+  auto logits = Bytes{};
+  holding.for_each([&](std::size_t number, MemorySample const& sample) {
+    sum += sample.change;
+    if (sample.category == MemoryCategory::kLogits) logits += sample.change;
     auto const is_backward = backward_passes.contains(sample.time);
-    if (holding.held[static_cast<std::size_t>(MemoryCategory::kLogits)] > Bytes{})
-      loss.offer(sample.time, holding);
+    if (logits > Bytes{})
+      loss.offer(number, sum, {});
     else if (is_backward)
-      backward.offer(sample.time, holding);
-  }
-  return {std::move(loss).peak(timeline, track), std::move(backward).peak(timeline, track)};
+      backward.offer(number, sum, {});
+  });
+  return {loss.peak(holding), backward.peak(holding)};
 }
 
 std::vector<MemoryPoint> memory_curve(Timeline const& timeline, TrackId track, MemorySpace space) {

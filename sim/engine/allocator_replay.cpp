@@ -10,20 +10,31 @@ using namespace program;
 
 AllocatorReplay::AllocatorReplay(Role const& role, std::span<Bytes const> sizes, hardware::Allocator const& settings,
                                  std::optional<Bytes> capacity)
-    : role_{&role}, sizes_{sizes}, allocator_{settings, capacity}, blocks_(role.buffers.size()) {
-  make_persistent();
+    : allocator_{settings, capacity} {
+  requests_.reserve(sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) requests_.push_back(request_of(role, role.buffers[i], sizes[i]));
+  make_persistent(role);
 }
 
-void AllocatorReplay::make_persistent() {
+AllocatorReplay::Request AllocatorReplay::request_of(Role const& role, Buffer const& buffer, Bytes size) {
+  if (buffer.space != MemorySpace::kDevice) return {};
+  auto const makes_itself = !buffer.is_persistent && buffer.first_use.exists();
+  auto const stream = makes_itself ? role.operations[buffer.first_use.index()].stream : StreamId{};
+  return {size, stream.exists() ? stream : StreamId{0}, buffer.crosses_streams};
+}
+
+void AllocatorReplay::make_persistent(Role const& role) {
   constexpr auto kOrder =
       std::array{MemoryCategory::kParameters, MemoryCategory::kGradients, MemoryCategory::kOptimizer};
-  auto const place = [&](MemoryCategory category) { return std::ranges::find(kOrder, category) - kOrder.begin(); };
-  for (auto turn = std::ptrdiff_t{0}; turn <= std::ssize(kOrder); ++turn)
-    for (std::size_t i = 0; i < role_->buffers.size(); ++i) {
-      auto const& buffer = role_->buffers[i];
-      if (buffer.is_persistent && place(buffer.category) == turn && is_replayed(i))
-        blocks_[i] = allocator_.allocate(sizes_[i], StreamId{0});
-    }
+  auto const turn = [&](std::size_t buffer) {
+    return std::ranges::find(kOrder, role.buffers[buffer].category) - kOrder.begin();
+  };
+  auto persistent = std::vector<std::size_t>{};
+  for (std::size_t i = 0; i < role.buffers.size(); ++i)
+    if (role.buffers[i].is_persistent && requests_[i].bytes > Bytes{}) persistent.push_back(i);
+  std::ranges::stable_sort(persistent, {}, turn);
+  for (auto const buffer : persistent)
+    requests_[buffer].block = allocator_.allocate(requests_[buffer].bytes, requests_[buffer].stream);
 }
 
 std::vector<MemoryChange> AllocatorReplay::run(std::span<BufferEvent const> step) {
@@ -44,8 +55,8 @@ void AllocatorReplay::repeat(std::span<BufferEvent const> step) {
       case BufferEvent::Kind::kTaken: take(event); break;
       case BufferEvent::Kind::kGivenBack: give_back(event); break;
       case BufferEvent::Kind::kLetGo:
-        if (!is_replayed(event.buffer)) break;
-        allocator_.free_after_event(blocks_[event.buffer]);
+        if (requests_[event.buffer].bytes <= Bytes{}) break;
+        allocator_.free_after_event(requests_[event.buffer].block);
         waiting_.push_back(event.buffer);
         break;
     }
@@ -53,10 +64,10 @@ void AllocatorReplay::repeat(std::span<BufferEvent const> step) {
 }
 
 void AllocatorReplay::take(BufferEvent const& event) {
-  if (is_replayed(event.buffer)) {
+  if (auto& [bytes, stream, waits_for_event, block] = requests_[event.buffer]; bytes > Bytes{}) {
     auto const reserved = allocator_.reserved();
     auto const retries = allocator_.retries();
-    blocks_[event.buffer] = allocator_.allocate(sizes_[event.buffer], stream_of(role_->buffers[event.buffer]));
+    block = allocator_.allocate(bytes, stream);
     if (allocator_.retries() != retries)  // it has waited for every event
       for (auto const buffer : std::exchange(waiting_, {})) changes_.push_back({event.time, buffer, false, reserved});
   }
@@ -64,20 +75,11 @@ void AllocatorReplay::take(BufferEvent const& event) {
 }
 
 void AllocatorReplay::give_back(BufferEvent const& event) {
-  if (is_replayed(event.buffer)) {
-    if (role_->buffers[event.buffer].crosses_streams && std::erase(waiting_, event.buffer) == 0) return;
-    allocator_.free(blocks_[event.buffer]);
+  if (auto const& request = requests_[event.buffer]; request.bytes > Bytes{}) {
+    if (request.waits_for_event && std::erase(waiting_, event.buffer) == 0) return;
+    allocator_.free(request.block);
   }
   changes_.push_back({event.time, event.buffer, false, allocator_.reserved()});
-}
-
-bool AllocatorReplay::is_replayed(std::size_t buffer) const {
-  return role_->buffers[buffer].space == MemorySpace::kDevice && sizes_[buffer] > Bytes{};
-}
-
-StreamId AllocatorReplay::stream_of(Buffer const& buffer) const {
-  auto const stream = role_->operations[buffer.first_use.index()].stream;
-  return stream.exists() ? stream : StreamId{0};
 }
 
 }  // namespace twinstep::engine

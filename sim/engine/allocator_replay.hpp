@@ -52,19 +52,24 @@ class AllocatorReplay {
   [[nodiscard]] timeline::AllocatorUse use() const { return {allocator_.segments(), retries_}; }
 
  private:
-  void make_persistent();
+  /// What a buffer asks of the allocator; nothing if it is not in device memory.
+  struct Request {
+    Bytes bytes;
+    StreamId stream;
+    bool waits_for_event = false;  ///< before it is given back
+    CachingAllocator::Block block = 0;
+  };
+
+  [[nodiscard]] static Request request_of(program::Role const& role, program::Buffer const& buffer, Bytes size);
+  void make_persistent(program::Role const& role);
   void repeat(std::span<BufferEvent const> step);
   void take(BufferEvent const& event);
   void give_back(BufferEvent const& event);
-  [[nodiscard]] bool is_replayed(std::size_t buffer) const;
-  [[nodiscard]] StreamId stream_of(program::Buffer const& buffer) const;
 
-  program::Role const* role_;
-  std::span<Bytes const> sizes_;
   CachingAllocator allocator_;
-  std::vector<CachingAllocator::Block> blocks_;  // by buffer
-  std::vector<std::uint32_t> waiting_;           // buffers that the host has let go of
-  std::vector<MemoryChange> changes_;            // of the last repetition
+  std::vector<Request> requests_;       // by buffer
+  std::vector<std::uint32_t> waiting_;  // buffers that the host has let go of
+  std::vector<MemoryChange> changes_;   // of the last repetition
   Bytes reserved_before_;
   std::int64_t retries_ = 0;  // of the last repetition
 };

@@ -147,14 +147,14 @@ void CachingAllocator::make_free(Block block) {
 void CachingAllocator::keep(Block block) {
   auto& stretch = blocks_[block];
   stretch.state = State::kFree;
-  pools_[stretch.pool].free.add({stretch.size, stretch.address, block});
+  stretch.shelf = pools_[stretch.pool].free.add({stretch.size, stretch.address, block});
 }
 
 /// Takes a block from the free ones of its pool.
 void CachingAllocator::take(Block block) {
   auto& stretch = blocks_[block];
   stretch.state = State::kTaken;
-  pools_[stretch.pool].free.remove({stretch.size, stretch.address, block});
+  pools_[stretch.pool].free.remove(stretch.shelf, stretch.address);
 }
 
 CachingAllocator::Block CachingAllocator::new_block(Stretch const& stretch) {

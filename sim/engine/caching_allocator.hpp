@@ -65,6 +65,7 @@ class CachingAllocator {
     Block after = kNone;
     std::uint32_t pool = 0;
     State state = State::kTaken;
+    FreeBlocks::ShelfId shelf = 0;  // of a free one
   };
   struct Pool {
     FreeBlocks free;

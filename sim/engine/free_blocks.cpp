@@ -2,33 +2,39 @@
 
 #include <algorithm>
 #include <functional>
+#include <ranges>
 
 namespace twinstep::engine {
 
-void FreeBlocks::add(FreeBlock const& free) {
-  auto& places = places_of(free.size);
+FreeBlocks::ShelfId FreeBlocks::add(FreeBlock const& free) {
+  auto const shelf = shelf_of(free.size);
+  auto& places = shelves_[shelf].places;
   auto const at = Place{free.address, free.block};
   if (places.empty() || places.back().address > free.address)
     places.push_back(at);
   else
     places.insert(std::ranges::lower_bound(places, free.address, std::greater{}, &Place::address), at);
+  return shelf;
 }
 
-void FreeBlocks::remove(FreeBlock const& free) {
-  auto& places = sizes_[find(free.size)].places;
-  if (places.back().address == free.address)
+void FreeBlocks::remove(ShelfId shelf, std::int64_t address) {
+  auto& places = shelves_[shelf].places;
+  if (places.back().address == address)
     places.pop_back();
   else
-    places.erase(std::ranges::lower_bound(places, free.address, std::greater{}, &Place::address));
+    places.erase(std::ranges::lower_bound(places, address, std::greater{}, &Place::address));
 }
 
 std::optional<FreeBlock> FreeBlocks::at_least(std::int64_t size) const {
+  if (auto const recent = recent_[recent_of(size)]; recent < shelves_.size())
+    if (auto const& shelf = shelves_[recent]; shelf.size == size && !shelf.places.empty())
+      return FreeBlock{size, shelf.places.back().address, shelf.places.back().block};
   return first_from(find(size));
 }
 
 std::optional<FreeBlock> FreeBlocks::after(FreeBlock const& free) const {
   auto const index = find(free.size);
-  auto const& places = sizes_[index].places;
+  auto const& places = shelves_[sizes_[index].shelf].places;
   auto const here = std::ranges::lower_bound(places, free.address, std::greater{}, &Place::address);
   if (here == places.begin()) return first_from(index + 1);
   auto const next = std::prev(here);
@@ -36,16 +42,17 @@ std::optional<FreeBlock> FreeBlocks::after(FreeBlock const& free) const {
 }
 
 std::optional<FreeBlock> FreeBlocks::last() const {
-  for (auto size = sizes_.rbegin(); size != sizes_.rend(); ++size)
-    if (!size->places.empty()) return FreeBlock{size->size, size->places.front().address, size->places.front().block};
+  for (auto const& [size, shelf] : sizes_ | std::views::reverse)
+    if (auto const& places = shelves_[shelf].places; !places.empty())
+      return FreeBlock{size, places.front().address, places.front().block};
   return std::nullopt;
 }
 
 std::vector<FreeBlock> FreeBlocks::all() const {
   auto found = std::vector<FreeBlock>{};
-  for (auto const& [size, places] : sizes_)
-    for (auto place = places.rbegin(); place != places.rend(); ++place)
-      found.push_back({size, place->address, place->block});
+  for (auto const& [size, shelf] : sizes_)
+    for (auto const& place : shelves_[shelf].places | std::views::reverse)
+      found.push_back({size, place.address, place.block});
   return found;
 }
 
@@ -54,24 +61,38 @@ std::size_t FreeBlocks::find(std::int64_t size) const {
   return static_cast<std::size_t>(std::ranges::lower_bound(sizes_, size, {}, &OfSize::size) - sizes_.begin());
 }
 
-/// A neighbour without blocks becomes the entry of a new size.
-std::vector<FreeBlocks::Place>& FreeBlocks::places_of(std::int64_t size) {
+/// Sizes are multiples of 512. Multiplicative hashing: Knuth, The Art of Computer Programming, volume 3, section 6.4.
+std::size_t FreeBlocks::recent_of(std::int64_t size) {
+  constexpr auto kGolden = std::uint64_t{0x9e37'79b9'7f4a'7c15};
+  return static_cast<std::size_t>((static_cast<std::uint64_t>(size) * kGolden) >> 58);
+}
+
+FreeBlocks::ShelfId FreeBlocks::shelf_of(std::int64_t size) {
+  auto& recent = recent_[recent_of(size)];
+  if (recent >= shelves_.size() || shelves_[recent].size != size) recent = find_or_make(size);
+  return recent;
+}
+
+/// A neighbour whose shelf is empty becomes the entry of a new size.
+FreeBlocks::ShelfId FreeBlocks::find_or_make(std::int64_t size) {
   auto index = find(size);
-  auto const is_room = [&](std::size_t i) { return i < sizes_.size() && sizes_[i].places.empty(); };
-  if (index == sizes_.size() || sizes_[index].size != size) {
-    if (index > 0 && is_room(index - 1))
-      --index;
-    else if (!is_room(index))
-      sizes_.emplace(sizes_.begin() + static_cast<std::ptrdiff_t>(index));
-    sizes_[index].size = size;
+  auto const is_room = [&](std::size_t i) { return i < sizes_.size() && shelves_[sizes_[i].shelf].places.empty(); };
+  if (index < sizes_.size() && sizes_[index].size == size) return sizes_[index].shelf;
+  if (index > 0 && is_room(index - 1)) {
+    --index;
+  } else if (!is_room(index)) {
+    sizes_.insert(sizes_.begin() + static_cast<std::ptrdiff_t>(index), {size, static_cast<ShelfId>(shelves_.size())});
+    shelves_.emplace_back();
   }
-  return sizes_[index].places;
+  auto const shelf = sizes_[index].shelf;
+  sizes_[index].size = shelves_[shelf].size = size;
+  return shelf;
 }
 
 std::optional<FreeBlock> FreeBlocks::first_from(std::size_t index) const {
   for (; index < sizes_.size(); ++index)
-    if (auto const& [size, places] = sizes_[index]; !places.empty())
-      return FreeBlock{size, places.back().address, places.back().block};
+    if (auto const& places = shelves_[sizes_[index].shelf].places; !places.empty())
+      return FreeBlock{sizes_[index].size, places.back().address, places.back().block};
   return std::nullopt;
 }
 

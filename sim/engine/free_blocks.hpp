@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -17,13 +18,15 @@ struct FreeBlock {
 /// size the lowest first (PyTorch's BlockComparatorSize).
 ///
 /// A step frees blocks of few sizes, and of one size mostly from the highest to the lowest: so each size has its own
-/// list, highest first, and both adding and taking happen at its end. Cost: a search among the sizes; linear in the
-/// blocks of one size at worst.
+/// shelf, highest first, both adding and removing happen at its end, and the shelves used last are found at once. Cost:
+/// a search among the sizes, and linear in the blocks of one size, at worst.
 class FreeBlocks {
  public:
-  void add(FreeBlock const& free);
-  /// Requires one that was added.
-  void remove(FreeBlock const& free);
+  using ShelfId = std::uint32_t;  ///< where the blocks of one size stand, while there are any
+
+  ShelfId add(FreeBlock const& free);
+  /// Requires the address of a block that was added to that shelf.
+  void remove(ShelfId shelf, std::int64_t address);
 
   /// The first one of at least `size`.
   [[nodiscard]] std::optional<FreeBlock> at_least(std::int64_t size) const;
@@ -38,16 +41,25 @@ class FreeBlocks {
     std::int64_t address = 0;
     std::uint32_t block = 0;
   };
-  struct OfSize {
+  struct Shelf {
     std::int64_t size = 0;
     std::vector<Place> places;  // the highest first; none: room for a size that comes
   };
+  struct OfSize {
+    std::int64_t size = 0;
+    ShelfId shelf = 0;
+  };
 
+  static constexpr std::size_t kRecent = 64;
+  [[nodiscard]] static std::size_t recent_of(std::int64_t size);
   [[nodiscard]] std::size_t find(std::int64_t size) const;
-  [[nodiscard]] std::vector<Place>& places_of(std::int64_t size);
+  [[nodiscard]] ShelfId shelf_of(std::int64_t size);
+  [[nodiscard]] ShelfId find_or_make(std::int64_t size);
   [[nodiscard]] std::optional<FreeBlock> first_from(std::size_t index) const;
 
   std::vector<OfSize> sizes_;  // ascending
+  std::vector<Shelf> shelves_;
+  std::array<ShelfId, kRecent> recent_{};  // by a hash of sizes: a shelf that had one of them
 };
 
 }  // namespace twinstep::engine

@@ -140,6 +140,7 @@ void MemoryLedger::append_to(timeline::Timeline& timeline, bool replays_allocato
   }
   auto allocator = AllocatorReplay{*role_, sizes, machine_->cluster().allocator, room_for_segments()};
   auto const changes = allocator.run(events);
+  timeline.memory.reserve(timeline.memory.size() + 2 * changes.size() + 1);
   for (std::size_t i = 0; i < sizes.size(); ++i)
     if (role_->buffers[i].is_persistent && role_->buffers[i].space == MemorySpace::kDevice)
       writer.count_allocated(sizes[i]);

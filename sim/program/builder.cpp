@@ -88,9 +88,10 @@ ProgramBuilder::ProgramBuilder(Mesh mesh) {
 }
 
 NameId ProgramBuilder::name(std::string_view text) {
-  auto const [entry, is_new] = ids_.try_emplace(std::string{text}, program_.names.size());
-  if (is_new) program_.names.emplace_back(text);
-  return entry->second;
+  if (auto const known = ids_.find(text); known != ids_.end()) return known->second;
+  auto const id = NameId{texts_.size()};
+  ids_.emplace(texts_.emplace_back(text), id);
+  return id;
 }
 
 CommunicatorId ProgramBuilder::communicator(std::string_view name_text, AxisSet axes) {
@@ -112,6 +113,7 @@ RoleBuilder& ProgramBuilder::role(std::string_view name_text, std::vector<AxisCo
 }
 
 StepProgram ProgramBuilder::finish() && {
+  program_.names.assign(std::make_move_iterator(texts_.begin()), std::make_move_iterator(texts_.end()));
   program_.roles.assign(std::make_move_iterator(roles_.begin()), std::make_move_iterator(roles_.end()));
   return std::move(program_);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <initializer_list>
 #include <list>
 #include <span>
@@ -91,7 +92,8 @@ class ProgramBuilder {
 
  private:
   StepProgram program_;
-  std::unordered_map<std::string, NameId> ids_;
+  std::deque<std::string> texts_;  // its names until finish, at stable addresses
+  std::unordered_map<std::string_view, NameId> ids_;
   std::list<Role> roles_;  // stable addresses until finish
   std::list<RoleBuilder> builders_;
 };
