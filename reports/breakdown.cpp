@@ -23,9 +23,9 @@ class Partition {
   explicit Partition(Duration length) : whole_{Time{}, length} {}
 
   /// Takes what is left of `intervals`.
-  Duration take(std::vector<Interval> intervals) {
+  Duration take(std::vector<Interval> const& intervals) {
     if (intervals.empty()) return {};
-    auto const mine = subtract(clip(merged(std::move(intervals)), whole_), taken_);
+    auto const mine = subtract(clip(merged(intervals), whole_), taken_);
     taken_ = unite(taken_, mine);
     return total_length(mine);
   }
@@ -92,24 +92,24 @@ std::vector<BreakdownEntry> break_down(Timeline const& timeline, TrackId track) 
 
   auto partition = Partition{timeline.step_time};
   auto entries = std::vector<BreakdownEntry>{};
-  auto const take = [&](Activity activity, std::optional<WorkKind> kind, std::vector<Interval> intervals) {
-    auto const time = partition.take(std::move(intervals));
+  auto const take = [&](Activity activity, std::optional<WorkKind> kind, std::vector<Interval> const& intervals) {
+    auto const time = partition.take(intervals);
     if (time > Duration{}) entries.push_back({activity, kind, time});
   };
   auto const take_class = [&](WorkClass work, Activity activity) {
     for (std::size_t i = 0; i < running.size(); ++i) {
       auto const kind = static_cast<WorkKind>(i);
-      if (work_class(kind) == work) take(activity, kind, std::move(running[i]));
+      if (work_class(kind) == work) take(activity, kind, running[i]);
     }
   };
   take_class(WorkClass::kCompute, Activity::kCompute);
   take_class(WorkClass::kCommunication, Activity::kTransfer);
-  take(Activity::kWaitsForRanks, {}, std::move(waiting));
-  take(Activity::kCopy, {}, std::move(running[static_cast<std::size_t>(WorkKind::kCopy)]));
+  take(Activity::kWaitsForRanks, {}, waiting);
+  take(Activity::kCopy, {}, running[static_cast<std::size_t>(WorkKind::kCopy)]);
 
   auto host = std::move(running[static_cast<std::size_t>(WorkKind::kHost)]);
   std::ranges::move(waits_for_host(timeline, track, partition.left()), std::back_inserter(host));
-  take(Activity::kWaitsForHost, {}, std::move(host));
+  take(Activity::kWaitsForHost, {}, host);
   take(Activity::kIdle, {}, partition.left());
   return entries;
 }

@@ -13,13 +13,15 @@ using timeline::TrackId;
 
 namespace {
 
-/// Merges intervals that are ordered by their begin.
-Intervals merge_ordered(std::vector<Interval> const& ordered) {
+/// Makes one of those that follow each other and touch or overlap, and leaves out empty ones. Of intervals that are
+/// ordered by their begin that leaves the set of their moments.
+Intervals join_followers(std::vector<Interval> const& intervals) {
   auto result = Intervals{};
-  for (auto const& interval : ordered) {
+  for (auto const& interval : intervals) {
     if (interval.begin >= interval.end) continue;
-    if (!result.empty() && interval.begin <= result.back().end)
-      result.back().end = std::max(result.back().end, interval.end);
+    auto* const last = result.empty() ? nullptr : &result.back();
+    if (last != nullptr && interval.begin >= last->begin && interval.begin <= last->end)
+      last->end = std::max(last->end, interval.end);
     else
       result.push_back(interval);
   }
@@ -28,16 +30,18 @@ Intervals merge_ordered(std::vector<Interval> const& ordered) {
 
 }  // namespace
 
-Intervals merged(std::vector<Interval> intervals) {
-  if (!std::ranges::is_sorted(intervals, {}, &Interval::begin)) std::ranges::sort(intervals, {}, &Interval::begin);
-  return merge_ordered(intervals);
+Intervals merged(std::vector<Interval> const& intervals) {
+  auto joined = join_followers(intervals);  // most kernels begin where the one before ends
+  if (std::ranges::is_sorted(joined, {}, &Interval::begin)) return joined;
+  std::ranges::sort(joined, {}, &Interval::begin);
+  return join_followers(joined);
 }
 
 Intervals unite(Intervals const& a, Intervals const& b) {
   auto ordered = std::vector<Interval>{};
   ordered.reserve(a.size() + b.size());
   std::ranges::merge(a, b, std::back_inserter(ordered), {}, &Interval::begin, &Interval::begin);
-  return merge_ordered(ordered);
+  return join_followers(ordered);
 }
 
 Intervals subtract(Intervals const& from, Intervals const& what) {
@@ -79,7 +83,7 @@ Intervals busy(Timeline const& timeline, TrackId track, WorkClass work) {
   auto intervals = std::vector<Interval>{};
   for (auto const& span : spans_of(timeline, track))
     if (work_class(span.kind) == work) intervals.push_back(occupied(span));
-  return merged(std::move(intervals));
+  return merged(intervals);
 }
 
 TrackId slowest_track(Timeline const& timeline) {

@@ -24,7 +24,7 @@ using Intervals = std::vector<Interval>;
 
 /// The set of all moments that lie in one of `intervals`, which may overlap, touch, be empty and have any order.
 /// Cost: a sort, and linear for what is already in order.
-[[nodiscard]] Intervals merged(std::vector<Interval> intervals);
+[[nodiscard]] Intervals merged(std::vector<Interval> const& intervals);
 
 /// The moments of either. Cost: linear.
 [[nodiscard]] Intervals unite(Intervals const& a, Intervals const& b);

@@ -39,15 +39,14 @@ Span const* issued_at(Timeline const& timeline, TrackId track, Time time) {
 class BackwardPasses {
  public:
   BackwardPasses(Timeline const& timeline, TrackId track) {
-    auto const is_of_backward = [&](Span const& span) {
-      auto const scope = timeline.text(span.scope);
-      return scope.ends_with(".backward") || scope.ends_with(".recompute");
-    };
-    auto was_backward = false;
+    auto scope = NameId{};
+    auto is_backward = false;
     for (auto const& span : spans_of(timeline, track)) {  // in the order of issue
-      auto const is_backward = is_of_backward(span);
+      if (span.scope == scope) continue;
+      scope = span.scope;
+      auto const text = timeline.text(scope);
+      auto const was_backward = std::exchange(is_backward, text.ends_with(".backward") || text.ends_with(".recompute"));
       if (is_backward != was_backward) turns_.push_back(span.issue);
-      was_backward = is_backward;
     }
   }
   /// Requires moments in their order.

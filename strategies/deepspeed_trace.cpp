@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <span>
 
 #include "strategies/computation.hpp"
 
@@ -57,7 +58,7 @@ class Coordinator {
     std::ptrdiff_t step;
   };
 
-  [[nodiscard]] std::vector<ParameterId> const& parameters_of(std::size_t step) const {
+  [[nodiscard]] std::span<ParameterId const> parameters_of(std::size_t step) const {
     return parameters_.parameters_of(trace_[step].module);
   }
   void bring(ParameterId id, std::vector<ParameterId>& list) {

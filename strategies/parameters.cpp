@@ -41,9 +41,9 @@ Parameters::Parameters(ModelWork const& model)
     for (std::size_t i = 0; i < work.parameters.size(); ++i) {
       auto const& tensor = work.parameters[i];
       auto const begins_module = i == 0 || module_name(tensor) != module_name(work.parameters[i - 1]);
-      if (begins_module) modules_.emplace_back();
-      modules_.back().emplace_back(elements_.size());
-      module_of_.emplace_back(modules_.size() - 1);
+      if (begins_module) first_of_module_.push_back(ids_.size());
+      ids_.emplace_back(ids_.size());
+      module_of_.emplace_back(first_of_module_.size() - 1);
       elements_.push_back(tensor.elements());
       unit_of_.push_back(unit);
     }

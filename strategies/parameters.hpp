@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sim/base/ids.hpp"
@@ -34,11 +35,14 @@ class Parameters {
   [[nodiscard]] bool is_shared(std::size_t unit) const { return is_shared_[unit]; }
 
   /// Leaf modules: tensors of a unit whose names differ in their last part only ("self_attn.q_proj.weight", ".bias").
-  [[nodiscard]] std::size_t module_count() const { return modules_.size(); }
+  [[nodiscard]] std::size_t module_count() const { return first_of_module_.size(); }
   [[nodiscard]] ModuleId module_of(ParameterId id) const { return module_of_[id.index()]; }
   /// Their parameters, in registration order.
-  [[nodiscard]] std::vector<ParameterId> const& parameters_of(ModuleId module) const {
-    return modules_[module.index()];
+  [[nodiscard]] std::span<ParameterId const> parameters_of(ModuleId module) const {
+    auto const next = module.index() + 1;
+    auto const first = first_of_module_[module.index()];
+    auto const end = next < first_of_module_.size() ? first_of_module_[next] : ids_.size();
+    return std::span{ids_}.subspan(first, end - first);
   }
 
   /// Parameters in the order in which backward completes their gradients.
@@ -56,7 +60,8 @@ class Parameters {
   std::vector<std::size_t> unit_of_kind_;  // the first of each kind
   std::vector<bool> is_shared_;
   std::vector<ModuleId> module_of_;
-  std::vector<std::vector<ParameterId>> modules_;
+  std::vector<std::size_t> first_of_module_;
+  std::vector<ParameterId> ids_;  // all of them
   std::vector<ParameterId> ready_order_;
   std::vector<std::vector<std::vector<std::int32_t>>> completed_by_;  // by kind, then kernel: tensors
 };

@@ -6,32 +6,6 @@
 
 namespace twinstep::engine {
 
-FreeBlocks::ShelfId FreeBlocks::add(FreeBlock const& free) {
-  auto const shelf = shelf_of(free.size);
-  auto& places = shelves_[shelf].places;
-  auto const at = Place{free.address, free.block};
-  if (places.empty() || places.back().address > free.address)
-    places.push_back(at);
-  else
-    places.insert(std::ranges::lower_bound(places, free.address, std::greater{}, &Place::address), at);
-  return shelf;
-}
-
-void FreeBlocks::remove(ShelfId shelf, std::int64_t address) {
-  auto& places = shelves_[shelf].places;
-  if (places.back().address == address)
-    places.pop_back();
-  else
-    places.erase(std::ranges::lower_bound(places, address, std::greater{}, &Place::address));
-}
-
-std::optional<FreeBlock> FreeBlocks::at_least(std::int64_t size) const {
-  if (auto const recent = recent_[recent_of(size)]; recent < shelves_.size())
-    if (auto const& shelf = shelves_[recent]; shelf.size == size && !shelf.places.empty())
-      return FreeBlock{size, shelf.places.back().address, shelf.places.back().block};
-  return first_from(find(size));
-}
-
 std::optional<FreeBlock> FreeBlocks::after(FreeBlock const& free) const {
   auto const index = find(free.size);
   auto const& places = shelves_[sizes_[index].shelf].places;
@@ -61,18 +35,6 @@ std::size_t FreeBlocks::find(std::int64_t size) const {
   return static_cast<std::size_t>(std::ranges::lower_bound(sizes_, size, {}, &OfSize::size) - sizes_.begin());
 }
 
-/// Sizes are multiples of 512. Multiplicative hashing: Knuth, The Art of Computer Programming, volume 3, section 6.4.
-std::size_t FreeBlocks::recent_of(std::int64_t size) {
-  constexpr auto kGolden = std::uint64_t{0x9e37'79b9'7f4a'7c15};
-  return static_cast<std::size_t>((static_cast<std::uint64_t>(size) * kGolden) >> 58);
-}
-
-FreeBlocks::ShelfId FreeBlocks::shelf_of(std::int64_t size) {
-  auto& recent = recent_[recent_of(size)];
-  if (recent >= shelves_.size() || shelves_[recent].size != size) recent = find_or_make(size);
-  return recent;
-}
-
 /// A neighbour whose shelf is empty becomes the entry of a new size.
 FreeBlocks::ShelfId FreeBlocks::find_or_make(std::int64_t size) {
   auto index = find(size);
@@ -82,7 +44,8 @@ FreeBlocks::ShelfId FreeBlocks::find_or_make(std::int64_t size) {
     --index;
   } else if (!is_room(index)) {
     sizes_.insert(sizes_.begin() + static_cast<std::ptrdiff_t>(index), {size, static_cast<ShelfId>(shelves_.size())});
-    shelves_.emplace_back();
+    constexpr std::size_t kUsual = 16;
+    shelves_.emplace_back().places.reserve(kUsual);
   }
   auto const shelf = sizes_[index].shelf;
   sizes_[index].size = shelves_[shelf].size = size;

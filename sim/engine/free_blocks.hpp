@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -50,7 +52,7 @@ class FreeBlocks {
     ShelfId shelf = 0;
   };
 
-  static constexpr std::size_t kRecent = 64;
+  static constexpr auto kRecentBits = 6;
   [[nodiscard]] static std::size_t recent_of(std::int64_t size);
   [[nodiscard]] std::size_t find(std::int64_t size) const;
   [[nodiscard]] ShelfId shelf_of(std::int64_t size);
@@ -59,7 +61,47 @@ class FreeBlocks {
 
   std::vector<OfSize> sizes_;  // ascending
   std::vector<Shelf> shelves_;
-  std::array<ShelfId, kRecent> recent_{};  // by a hash of sizes: a shelf that had one of them
+  std::array<ShelfId, 1U << kRecentBits> recent_{};  // by a hash of sizes: a shelf that had one of them
 };
+
+// A step asks thousands of times.
+
+inline FreeBlocks::ShelfId FreeBlocks::add(FreeBlock const& free) {
+  auto const shelf = shelf_of(free.size);
+  auto& places = shelves_[shelf].places;
+  auto const at = Place{free.address, free.block};
+  if (places.empty() || places.back().address > free.address)
+    places.push_back(at);
+  else
+    places.insert(std::ranges::lower_bound(places, free.address, std::greater{}, &Place::address), at);
+  return shelf;
+}
+
+inline void FreeBlocks::remove(ShelfId shelf, std::int64_t address) {
+  auto& places = shelves_[shelf].places;
+  if (places.back().address == address)
+    places.pop_back();
+  else
+    places.erase(std::ranges::lower_bound(places, address, std::greater{}, &Place::address));
+}
+
+inline std::optional<FreeBlock> FreeBlocks::at_least(std::int64_t size) const {
+  if (auto const recent = recent_[recent_of(size)]; recent < shelves_.size())
+    if (auto const& shelf = shelves_[recent]; shelf.size == size && !shelf.places.empty())
+      return FreeBlock{size, shelf.places.back().address, shelf.places.back().block};
+  return first_from(find(size));
+}
+
+inline FreeBlocks::ShelfId FreeBlocks::shelf_of(std::int64_t size) {
+  auto& recent = recent_[recent_of(size)];
+  if (recent >= shelves_.size() || shelves_[recent].size != size) recent = find_or_make(size);
+  return recent;
+}
+
+/// Sizes are multiples of 512. Multiplicative hashing: Knuth, The Art of Computer Programming, volume 3, section 6.4.
+inline std::size_t FreeBlocks::recent_of(std::int64_t size) {
+  constexpr auto kGolden = std::uint64_t{0x9e37'79b9'7f4a'7c15};
+  return static_cast<std::size_t>((static_cast<std::uint64_t>(size) * kGolden) >> (64 - kRecentBits));
+}
 
 }  // namespace twinstep::engine
