@@ -205,8 +205,12 @@ Space estimate_all(Question const& question) {
   auto const& model = question.scenario.model;
   auto const samples = question.scenario.plan.global_batch / question.scenario.plan.ranks;
   auto const works = work_choices(model, samples);
+  auto own = std::vector<OwnWork>{};
+  for (std::size_t i = 0; i < machines.count(); ++i)
+    own.push_back(own_work(model, strategies.plans.front(), machines.machine(i)));
   auto const strategy_part = map_indices(strategies.plans.size(), [&](std::size_t i) {
-    return strategy_terms(model, strategies.plans[i], machines.of(strategies.plans[i].strategy));
+    auto const& plan = strategies.plans[i];
+    return strategy_terms(model, plan, machines.of(plan.strategy), own[machines.index_of(plan.strategy)]);
   });
   auto const work_part = map_indices(works.size() * machines.count(), [&](std::size_t i) {
     auto const plan = with_choice(strategies.plans.front(), works[i % works.size()]);

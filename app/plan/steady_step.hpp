@@ -16,8 +16,9 @@ inline constexpr std::int64_t kLongestWhole = 8;
 /// out.
 ///
 /// A step of more than kLongestWhole micro-batches is simulated twice, with a few of them: what one more adds there,
-/// each further one adds too, and memory peaks within the first ones, but for the inputs of those behind. tests/unit/plan_search_test.cpp holds the step
-/// time so found within 0.2 % of the whole step's. Cost: that of five micro-batches at most in place of any number.
+/// each further one adds too, and memory peaks within the first ones, but for the inputs of those behind.
+/// tests/unit/plan_search_test.cpp holds the step time so found within 0.2 % of the whole step's. Cost: that of five
+/// micro-batches at most in place of any number.
 [[nodiscard]] std::optional<reports::Summary> simulate_steadily(Scenario scenario, engine::Machine const& machine);
 
 }  // namespace twinstep::app::plan

@@ -41,12 +41,17 @@ struct OneAndTwo {
   ProgramSums two;
 };
 
-OneAndTwo added_by_strategy(ModelSpec const& model, Plan plan, engine::Machine const& machine, CollectiveTimes& known) {
+/// With one sequence at a time, of which everything is kept.
+Plan plainest(Plan plan) {
   plan.micro_batch = 1;
   plan.recompute = strategies::Recompute::kNone;
   plan.recompute_scope = {};
   plan.offload.activations = false;
-  auto const own = work_terms(model, plan, machine).sheet;
+  return plan;
+}
+
+OneAndTwo added_by_strategy(ModelSpec const& model, Plan plan, engine::Machine const& machine, Sheet const& own,
+                            CollectiveTimes& known) {
   auto const added = [&](std::int64_t micro_batches) {
     plan.global_batch = plan.ranks * micro_batches;
     auto const compiled = strategies::compile(model, plan);
@@ -77,21 +82,35 @@ ProgramSums to_depth(ProgramSums const& shallow, ProgramSums const& deeper, std:
   return {on_line(shallow.sheet, deeper.sheet, steps), held, std::max(shallow.held_sms, deeper.held_sms)};
 }
 
-/// The same of the whole model, by a few of its layers where they are all alike.
-OneAndTwo added_to_whole(ModelSpec const& model, Plan const& plan, engine::Machine const& machine) {
+/// The model if its layers are all alike and more than a few of them tell.
+Transformer const* many_layers(ModelSpec const& model) {
+  auto const* const transformer = std::get_if<Transformer>(&model);
+  return transformer != nullptr && transformer->layers > kDeeper ? transformer : nullptr;
+}
+
+/// The same of the whole model, by a few of its layers where there are many.
+OneAndTwo added_to_whole(ModelSpec const& model, Plan const& plan, engine::Machine const& machine, OwnWork const& own) {
   auto known = CollectiveTimes{};
-  auto const* transformer = std::get_if<Transformer>(&model);
-  if (transformer == nullptr || transformer->layers <= kDeeper) return added_by_strategy(model, plan, machine, known);
-  auto const shallow = added_by_strategy(with_layers(*transformer, kShallow), plan, machine, known);
-  auto const deeper = added_by_strategy(with_layers(*transformer, kDeeper), plan, machine, known);
+  auto const* const transformer = many_layers(model);
+  if (transformer == nullptr) return added_by_strategy(model, plan, machine, own.deeper, known);
+  auto const shallow = added_by_strategy(with_layers(*transformer, kShallow), plan, machine, own.shallow, known);
+  auto const deeper = added_by_strategy(with_layers(*transformer, kDeeper), plan, machine, own.deeper, known);
   return {to_depth(shallow.one, deeper.one, transformer->layers, plan),
           to_depth(shallow.two, deeper.two, transformer->layers, plan)};
 }
 
 }  // namespace
 
-StrategyTerms strategy_terms(ModelSpec const& model, Plan const& plan, engine::Machine const& machine) {
-  auto const [one, two] = added_to_whole(model, plan, machine);
+OwnWork own_work(ModelSpec const& model, Plan const& plan, engine::Machine const& machine) {
+  auto const of = [&](ModelSpec const& some) { return work_terms(some, plainest(plan), machine).sheet; };
+  auto const* const transformer = many_layers(model);
+  if (transformer == nullptr) return {of(model), of(model)};
+  return {of(with_layers(*transformer, kShallow)), of(with_layers(*transformer, kDeeper))};
+}
+
+StrategyTerms strategy_terms(ModelSpec const& model, Plan const& plan, engine::Machine const& machine,
+                             OwnWork const& own) {
+  auto const [one, two] = added_to_whole(model, plainest(plan), machine, own);
   return {.last = one.sheet.clamped(),
           .earlier = (two.sheet - one.sheet).clamped(),
           .once = one.held,

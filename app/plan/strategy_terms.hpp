@@ -26,6 +26,17 @@ struct StrategyTerms {
   double held_sms = 0;  ///< by its communication, while that runs
 };
 
+/// The model's own kernels for one sequence, at the depths at which strategies are compiled: what all strategies on one
+/// machine have in common.
+struct OwnWork {
+  Sheet shallow;
+  Sheet deeper;  ///< the same where the model is compiled whole
+};
+
+/// Reads micro-batch, global batch and what of training has kernels, as all strategies of one training share them.
+[[nodiscard]] OwnWork own_work(strategies::ModelSpec const& model, strategies::Plan const& plan,
+                               engine::Machine const& machine);
+
 /// Reads `plan` apart from micro-batch, global batch and recomputation.
 ///
 /// The strategy says it itself: the step is compiled at two small depths with one micro-batch and with two, each
@@ -33,6 +44,6 @@ struct StrategyTerms {
 /// model that is no transformer it is compiled whole. Collectives take the time that they take alone.
 /// Cost: four compilations of a few layers, under a millisecond.
 [[nodiscard]] StrategyTerms strategy_terms(strategies::ModelSpec const& model, strategies::Plan const& plan,
-                                           engine::Machine const& machine);
+                                           engine::Machine const& machine, OwnWork const& own);
 
 }  // namespace twinstep::app::plan
