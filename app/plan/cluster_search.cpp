@@ -59,9 +59,24 @@ ClusterSearch::ClusterSearch(PlanOptions const& options, std::optional<std::stri
   if (goal_.budget && price_ && goal_.budget->currency != price_->per_gpu_hour.currency)
     throw InputError{fmt::format("--budget: found {}, but --price is in {}; use one currency", goal_.budget->currency,
                                  price_->per_gpu_hour.currency)};
-  counts_ = std::make_unique<GpuCounts>(base_.cluster, base_.plan.global_batch);
+  auto const counts = GpuCounts{base_.cluster, base_.plan.global_batch};
   auto const own = base_.cluster.gpus();
-  asked_ = counts_->asked(options.gpus ? read_gpus(*options.gpus) : std::vector<GpuRange>{{own, own}});
+  asked_ = counts.asked(options.gpus ? read_gpus(*options.gpus) : std::vector<GpuRange>{{own, own}});
+  possible_ = counts.possible();
+  leave_out_what_cannot_be_read();
+}
+
+/// On few GPUs a large batch may be more than can be simulated; the reader says so.
+void ClusterSearch::leave_out_what_cannot_be_read() {
+  auto const nodes = [&](std::int64_t gpus) { return gpus / base_.cluster.node.gpus; };
+  auto first = possible_.begin();
+  for (; first != possible_.end(); ++first) try {
+      (void)read_scenarios(options_.scenario, neutral_settings_for(nodes(*first)));
+      break;
+    } catch (InputError const& error) {
+      if (std::erase(asked_.searched, *first) > 0) asked_.refused.push_back({*first, error.what()});
+    }
+  possible_.erase(possible_.begin(), first);
 }
 
 std::int64_t ClusterSearch::batch_tokens() const {
@@ -159,7 +174,7 @@ bool ClusterSearch::ends_in_time(std::int64_t gpus) {
 /// By the estimates, then simulated.
 std::optional<reports::Soonest> ClusterSearch::soonest() {
   auto best = std::optional<std::pair<Seconds, std::int64_t>>{};
-  for (auto const gpus : counts_->possible()) {
+  for (auto const gpus : possible_) {
     auto const& candidates = estimated(gpus).space.candidates;
     if (candidates.empty()) continue;
     if (auto const time = candidates.front().estimate.step_time; !best || time < best->first) best = {time, gpus};
@@ -171,7 +186,7 @@ std::optional<reports::Soonest> ClusterSearch::soonest() {
 }
 
 reports::MinimumGpus ClusterSearch::minimum() {
-  auto const& possible = counts_->possible();
+  auto const& possible = possible_;
   auto out = reports::MinimumGpus{.cluster = base_.cluster.name, .most = possible.empty() ? 0 : possible.back()};
   for (auto const gpus : possible) {
     auto const& [question, space, found] = estimated(gpus);

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,6 +50,7 @@ class ClusterSearch {
 
   [[nodiscard]] std::vector<std::string> settings_for(std::int64_t nodes) const;
   [[nodiscard]] std::vector<std::string> neutral_settings_for(std::int64_t nodes) const;
+  void leave_out_what_cannot_be_read();
   /// Estimated, and simulated no more than `effort` asks for.
   Searched& search(std::int64_t gpus, Effort const& effort);
   Searched& estimated(std::int64_t gpus);
@@ -65,8 +65,8 @@ class ClusterSearch {
   reports::Goal goal_;
   double headroom_ = 0;
   std::optional<reports::Price> price_;
-  std::unique_ptr<GpuCounts> counts_;
   AskedCounts asked_;
+  std::vector<std::int64_t> possible_;         ///< numbers of GPUs
   std::map<std::int64_t, Searched> searched_;  // by GPUs
   std::size_t configurations_ = 0;
   std::size_t simulations_ = 0;

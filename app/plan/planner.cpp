@@ -182,12 +182,24 @@ void answer_counts(Plans& plans) {
       if (!count.best && plan.cluster == count.cluster && plan.gpus == count.gpus) count.best = plan;
 }
 
+/// Searches of the scenario with one change more; what is wrong with it is said of the option that it stands in.
+std::vector<ClusterSearch> searches_with(PlanOptions options, std::string const& setting,
+                                         std::function<void()> const& progress) {
+  options.settings.push_back(setting);
+  try {
+    return searches_of(options, progress);
+  } catch (InputError const& error) {
+    auto const text = std::string_view{error.what()};
+    constexpr auto kSet = std::string_view{"--set "};
+    if (!text.starts_with(kSet)) throw;
+    throw InputError{fmt::format("--what-if {}", text.substr(kSet.size()))};
+  }
+}
+
 /// The scenario with each change by itself, on the same numbers of GPUs. Requires answers to these.
 void ask_what_if(PlanOptions const& options, std::function<void()> const& progress, Plans& plans) {
   for (auto const& setting : options.what_if) {
-    auto changed = options;
-    changed.settings.push_back(setting);
-    auto searches = searches_of(changed, progress);
+    auto searches = searches_with(options, setting, progress);
     for (auto const& count : plans.counts) {
       auto const cluster = std::ranges::find(plans.minimum, count.cluster, &reports::MinimumGpus::cluster);
       auto& search = searches[static_cast<std::size_t>(cluster - plans.minimum.begin())];

@@ -17,7 +17,7 @@
 namespace twinstep::app::plan {
 namespace {
 
-constexpr std::size_t kAtOnce = 16;          ///< simulations between two looks at what they found, whatever the cores
+constexpr std::size_t kAtOnce = 4;           ///< simulations between two looks at what they found, whatever the cores
 constexpr std::size_t kThriftiest = 32;      ///< looked at to tell whether anything fits
 constexpr std::size_t kThriftiestOfOne = 8;  ///< likewise of one strategy
 constexpr double kSurelyTooFull = 1.02;      ///< the least that is held is known within 2 %

@@ -11,8 +11,9 @@ namespace {
 constexpr std::int64_t kFew = 2;
 constexpr std::int64_t kOneMore = 3;
 
-std::optional<reports::Summary> simulate(Scenario const& scenario, engine::Machine const& machine) {
-  auto outcome = run_step(scenario, machine, {}, Checks::kNone);
+std::optional<reports::Summary> simulate(Scenario const& scenario, engine::Machine const& machine,
+                                         engine::RunOptions const& options = {}) {
+  auto outcome = run_step(scenario, machine, options, Checks::kNone);
   auto* const run = std::get_if<Run>(&outcome);
   if (run == nullptr) return std::nullopt;
   return std::move(run->summary);
@@ -46,12 +47,12 @@ std::optional<reports::Summary> simulate_steadily(Scenario scenario, engine::Mac
   auto& plan = scenario.plan;
   auto const count = strategies::accumulation(plan);
   if (count <= kLongestWhole) return simulate(scenario, machine);
-  auto const with = [&](std::int64_t micro_batches) {
+  auto const with = [&](std::int64_t micro_batches, engine::RunOptions const& options) {
     plan.global_batch = plan.ranks * plan.micro_batch * micro_batches;
-    return simulate(scenario, machine);
+    return simulate(scenario, machine, options);
   };
-  auto const few = with(kFew);
-  auto one_more = with(kOneMore);
+  auto const few = with(kFew, {.replays_allocator = false});
+  auto one_more = with(kOneMore, {});
   if (!few || !one_more) return std::nullopt;
   return continued(*few, std::move(*one_more), count);
 }

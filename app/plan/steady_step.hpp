@@ -10,7 +10,7 @@
 namespace twinstep::app::plan {
 
 /// Micro-batches of the longest step that is simulated whole.
-inline constexpr std::int64_t kLongestWhole = 8;
+inline constexpr std::int64_t kLongestWhole = 4;
 
 /// Simulates the step of `scenario` on `machine`, folded and with the memory ledger. Nothing if its plan cannot be laid
 /// out.

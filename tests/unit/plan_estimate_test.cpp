@@ -92,7 +92,7 @@ TEST_CASE("what a plan holds at least is no more than what it is simulated to ho
 
 TEST_CASE("the best of the closed form, simulated, is the best of the space", "[plan]") {
   auto asked = question();
-  asked.names = {"ddp", "zero-3", "fsdp2", "megatron"};
+  asked.names = {"ddp", "zero-3", "megatron"};
   auto const space = plan::estimate_all(asked);
   auto const few = plan::simulate_best(asked, space, {.plans = 1, .most_simulations = 96});
   auto const all = plan::simulate_best(asked, space, {.plans = space.candidates.size(), .most_simulations = 1000});
@@ -102,10 +102,11 @@ TEST_CASE("the best of the closed form, simulated, is the best of the space", "[
 }
 
 TEST_CASE("a search finds the same on one core as on two", "[plan]") {
-  auto const asked = question();
+  auto asked = question();
+  asked.names = {"ddp", "deepspeed-3"};
   auto const run = [&](std::size_t cores) {
     auto const limit = oneapi::tbb::global_control{oneapi::tbb::global_control::max_allowed_parallelism, cores};
-    return plan::simulate_best(asked, plan::estimate_all(asked), {.plans = 5, .most_simulations = 32});
+    return plan::simulate_best(asked, plan::estimate_all(asked), {.plans = 5, .most_simulations = 16});
   };
   auto const [one, two] = std::pair{run(1), run(2)};
   REQUIRE(one.plans.size() == two.plans.size());

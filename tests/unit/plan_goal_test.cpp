@@ -40,7 +40,9 @@ TEST_CASE("what cannot be is refused with what can", "[plan][goal]") {
   CHECK_THROWS_WITH(plan::read_long_time("--deadline", "0d"), Catch::Contains("above zero"));
   CHECK_THROWS_WITH(plan::read_long_time("--deadline", "-3d"), Catch::Contains("above zero"));
   CHECK_THROWS_WITH(plan::read_long_time("--deadline", "30"), Catch::Contains("\"30d\""));
-  CHECK_THROWS_WITH(plan::read_amount("--tokens", "15X"), Catch::Contains("15T"));
+  for (auto const* const amount : {"15X", "nan", "inf", "1e308", "-1", "0", ""})
+    CHECK_THROWS_WITH(plan::read_amount("--tokens", amount), Catch::Contains("15T"));
+  CHECK_THROWS_WITH(plan::read_money("--budget", "0 USD"), Catch::Contains("above zero"));
   CHECK_THROWS_WITH(plan::read_energy("--energy", "2 GW"), Catch::Contains("GWh"));
   for (auto const* const share : {"100%", "-1%", "nan%", "5", ""})
     CHECK_THROWS_WITH(plan::read_share("--headroom", share), Catch::Contains("below 100%"));
@@ -63,6 +65,7 @@ TEST_CASE("a goal names what it lacks", "[plan][goal]") {
   CHECK_THAT(complaint([](PlanOptions& o) { o.budget = "2 M USD"; }), Catch::Contains("--price"));
   CHECK_THAT(complaint([](PlanOptions& o) { o.tokens.reset(), o.deadline = "30d"; }), Catch::Contains("--tokens"));
   CHECK_THAT(complaint([](PlanOptions& o) { o.pue = 1.2; }), Catch::Contains("--power"));
+  CHECK_THAT(complaint([](PlanOptions& o) { o.energy = "2 GWh"; }), Catch::Contains("--power"));
   CHECK_THAT(complaint([](PlanOptions& o) { o.mtbf = "50000 h/GPU"; }), Catch::Contains("--checkpoint"));
   CHECK_THAT(complaint([](PlanOptions& o) { o.mtbf = "50000 h/GPU", o.checkpoint = "60 s"; }),
              Catch::Contains("--restart"));

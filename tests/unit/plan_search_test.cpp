@@ -85,7 +85,7 @@ TEST_CASE("the front is that of everything that fits, searched or not", "[plan]"
   auto all = std::vector<reports::PlannedStep>{};
   for (auto const* const nodes : {"cluster.nodes=1", "cluster.nodes=2"}) {
     auto asked = tests::plan_question("llama-2-7b-4xh100.json", {tests::kEightLayers, nodes});
-    asked.names = {"ddp", "fsdp2"};
+    asked.names = {"zero-3"};
     auto const space = plan::estimate_all(asked);
     for (auto const& each : plan::simulate_best(asked, space, {.plans = 1000, .most_simulations = 1000}).plans)
       all.push_back({.gpus = asked.scenario.cluster.gpus(), .step_time = each.summary.step_time});
@@ -94,7 +94,7 @@ TEST_CASE("the front is that of everything that fits, searched or not", "[plan]"
   auto options = PlanOptions{};
   options.scenario = std::string{TWINSTEP_SOURCE_FOLDER} + "/examples/llama-2-7b-4xh100.json";
   options.settings = {tests::kEightLayers};
-  options.strategies = {"ddp", "fsdp2"};
+  options.strategies = {"zero-3"};
   options.gpus = "8,16";
   options.headroom = "0%";
   auto const found = plan::make_plans(options, [] {}).pareto;
