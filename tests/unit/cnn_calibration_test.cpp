@@ -50,8 +50,8 @@ TEST_CASE("without such a row they run as those of ResNet-50", "[steps]") {
 }
 
 TEST_CASE("grouped convolutions fill a part of their tiles: ResNeXts are predicted from ResNet-50 alone", "[steps]") {
-  // Rows without DDP of PyTorch's benchmark on a V100 (benchmarks/distributed/ddp/README.md), in ms. A model without
-  // tiles predicts 122 and 374.
+  // Rows without DDP of PyTorch's benchmark on a V100 (benchmarks/distributed/ddp/README.md), in ms. Without
+  // tiles the predictions are a fifth less.
   auto const bare = row("resnet50", 1, 97);
   auto const networks = app::CnnCalibration{{bare}, std::nullopt};
   auto const predicted = [&](std::string_view network, double measured) {
