@@ -56,7 +56,6 @@ class PlanReader {
 
   StepPlan read() {
     auto& plan = out_.plan;
-    read_offload();
     if (!record_.parallelism.data) throw Impossible{"not stated: the data-parallel ranks (\"dp\")"};
     plan.ranks = *record_.parallelism.data;
     plan.sequence_length = record_.model.sequence_length.value_or(1);
@@ -68,27 +67,31 @@ class PlanReader {
     plan.cross_entropy = software_.cross_entropy;
     plan.activation = software_.activation;
     plan.strategy = strategy();
+    read_offload();
     read_sharding();
     return std::move(out_);
   }
 
  private:
-  /// DeepSpeed's offloading is replayed; that of other frameworks has no strategy.
+  /// DeepSpeed moves the optimizer, at stage 3 parameters too; FSDP moves both together, to the CPU alone.
   void read_offload() {
+    using enum strategies::OffloadOptions::Place;
     auto const words = lower(record_.offload);
     if (words.empty() || words.starts_with("none")) return;
     if (words.starts_with("possible")) {
       out_.near_to.emplace_back("without the offload that the source thinks possible");
       return;
     }
-    auto const stage = record_.parallelism.zero_stage.value_or(0);
-    auto const has_optimizer = has(words, "opt");
-    auto const has_parameters = has(words, "param");
-    auto const is_deepspeed = software_.framework == Software::Framework::kDeepSpeed && stage > 0;
-    if (!is_deepspeed || !has_optimizer || (has_parameters && stage < 3))
-      throw Impossible{fmt::format("offload: {}", record_.offload)};
-    using enum strategies::OffloadOptions::Place;
+    auto const strategy = out_.plan.strategy;
     auto const place = has(words, "nvme") ? kNvme : kCpu;
+    auto const has_parameters = has(words, "param");
+    auto const is_fsdp = strategy == StrategyName::kFsdp1 || strategy == StrategyName::kFsdp2;
+    auto const is_stage_3 = strategy == StrategyName::kDeepSpeed3;
+    auto const is_deepspeed =
+        is_stage_3 || strategy == StrategyName::kDeepSpeed1 || strategy == StrategyName::kDeepSpeed2;
+    auto const does = is_fsdp ? has_parameters && place == kCpu
+                              : is_deepspeed && has(words, "opt") && (is_stage_3 || (!has_parameters && place == kCpu));
+    if (!does) throw Impossible{fmt::format("offload: {}", record_.offload)};
     out_.plan.offload.optimizer = place;
     if (has_parameters) out_.plan.offload.parameters = place;
   }
