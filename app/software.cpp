@@ -17,7 +17,7 @@ constexpr std::string_view kPyTorchStack = "pytorch-eager";
 std::string_view stack_of(strategies::StrategyName strategy) {
   using enum strategies::StrategyName;
   switch (strategy) {
-    case kMegatron: return kMegatronCoreStack;
+    case kMegatron: return kMegatronStack;  // not Megatron-Core's, whose attention would tell frameworks apart
     case kNaive:
     case kDdp:
     case kZero1:

@@ -129,7 +129,7 @@ TEST_CASE("a scenario runs on the software of its strategy's framework, unless i
   CHECK_THAT(said(chosen), Catch::EndsWith("; software: pytorch-eager, that of the strategy's framework"));
   CHECK_THAT(said(answer("deepspeed-3")),
              Catch::EndsWith("; software: pytorch-eager, that of the strategy's framework"));
-  CHECK_THAT(said(answer("megatron")), Catch::EndsWith("; software: megatron-core, that of the strategy's framework"));
+  CHECK_THAT(said(answer("megatron")), Catch::EndsWith("; software: megatron, that of the strategy's framework"));
   auto const named = answer("ddp", {"--set", "cluster.stack=pytorch-eager"});
   CHECK_THAT(said(named), Catch::EndsWith("; software: pytorch-eager, as \"cluster.stack\" says"));
   CHECK(time(named) == time(chosen));
