@@ -39,8 +39,8 @@ std::optional<double> ratio_of(StepRecord const& record, StepReplay const& repla
 }  // namespace
 
 StepReplay with_compute(StepReplay replay, double factor) {
-  auto& stack = replay.cluster.stack;
-  for (auto* const each : {&stack.compute, &stack.elementwise, &stack.loss, &stack.optimizer}) each->value *= factor;
+  replay.cluster.stack.compute.value *= factor;
+  replay.cluster.node.gpu.efficiency.memory.value /= factor;
   return replay;
 }
 
@@ -86,7 +86,10 @@ CnnCalibration::Factors CnnCalibration::factors_of(StepRecord const& record, Ste
   if (!is_cnn(replay)) return factors;
   auto compute = compute_.find(key_of(record, replay, record.model.name));
   if (compute == compute_.end()) compute = compute_.find(key_of(record, replay, kFittedModel));
-  if (compute == compute_.end()) return factors;
+  if (compute == compute_.end()) {
+    factors.notes.emplace_back("no row without DDP: convolutions by the GPU's profile");
+    return factors;
+  }
   factors.compute = compute->second;
   factors.notes.push_back(fmt::format("compute from {}'s row without DDP", compute->first.back()));
   factors.has_seen = is_without_ddp(replay);

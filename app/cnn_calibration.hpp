@@ -11,8 +11,8 @@
 namespace twinstep::app {
 
 /// What measured steps of convolutional networks say about each other. Which kernels a library chooses for a
-/// convolution no step record says, and grouped ones run far below the rate of others; so a network's compute is taken
-/// from its own row on one GPU without DDP, or else from ResNet-50's. What replicas cost beside their kernels and
+/// convolution no step record says; so a network's compute is taken from its own row on one GPU without DDP, or else
+/// from ResNet-50's, or else from the GPU's profile. What replicas cost beside their kernels and
 /// traffic, their waits for the slowest of them, is one factor for each type of GPU, from the rows of ResNet-50 with
 /// DDP on several. Everything else is predicted. Source of the protocol: the suite's own baseline is the row without
 /// DDP (pytorch, benchmarks/distributed/ddp/README.md).

@@ -62,11 +62,16 @@ std::string profile_patch_text(CalibratedProfile const& profile, std::string con
   auto const set = [&](std::string_view path, std::string const& json) {
     document = io::with_setting(document, fmt::format("{}={}", path, json));
   };
+  constexpr auto kAttention = std::string_view{"node.gpu.efficiency.attention_"};
   auto const& name = profile.before.name;
   constexpr auto kSuffix = std::string_view{"-calibrated"};
   set("name", json_string(name.ends_with(kSuffix) ? name : name + std::string{kSuffix}));
-  for (auto const& number : profile.patch.numbers)
-    if (number.left_out.empty()) set(number.path, number_text(number, profile.patch));
+  for (auto const& number : profile.patch.numbers) {
+    if (!number.left_out.empty()) continue;
+    set(number.path, number_text(number, profile.patch));
+    // What was fitted is the attention of this machine's software, whatever its name.
+    if (number.path.starts_with(kAttention)) set("node.gpu.efficiency.attention_kernels", "null");
+  }
   if (!profile.sweeps.empty()) set("library.calibrations", hw_profiles::calibrations_text(profile.sweeps));
   if (!profile.systems.empty()) set("library.fitted_on", systems_text(profile));
   if (profile.step_error) set("step_error", band_text(*profile.step_error));

@@ -11,12 +11,13 @@ namespace {
 
 constexpr std::string_view kDeepSpeedStack = "deepspeed";
 constexpr std::string_view kMegatronStack = "megatron";
+constexpr std::string_view kMegatronCoreStack = "megatron-core";
 constexpr std::string_view kPyTorchStack = "pytorch-eager";
 
 std::string_view stack_of(strategies::StrategyName strategy) {
   using enum strategies::StrategyName;
   switch (strategy) {
-    case kMegatron: return kMegatronStack;
+    case kMegatron: return kMegatronStack;  // not Megatron-Core's, whose attention would tell frameworks apart
     case kNaive:
     case kDdp:
     case kZero1:
@@ -46,24 +47,36 @@ Software software_of(std::string_view words, bool is_compiled) {
     std::string_view word;
     Software software;
   };
+  using strategies::Activation;
   using strategies::Optimizer;
+  using strategies::Scaling;
   using enum Software::Framework;
   using enum Software::Memory;
+  // TransformerEngine's kernels for the gate, and its casts.
+  constexpr auto kMegatronCore = Software{.stack = kMegatronCoreStack,
+                                          .framework = kMegatron,
+                                          .optimizer = Optimizer::kAdamWFused,
+                                          .activation = Activation::kFused,
+                                          .scaling = Scaling::kDelayed};
   static constexpr auto kWords =
       std::to_array<Word>({{"internevo", {.stack = "internevo", .framework = kZeroGroups, .memory = kDevice}},
                            {"deepspeed", {kDeepSpeedStack, kDeepSpeed, Optimizer::kAdamWFused}},
+                           {"megatron-core", kMegatronCore},
+                           {"megatron-bridge", kMegatronCore},
+                           {"nemo", kMegatronCore},
                            {"megatron", {kMegatronStack, kMegatron, Optimizer::kAdamWFused}},
-                           {"nemo", {kMegatronStack, kMegatron, Optimizer::kAdamWFused}},
                            {"llm.c", {"fused", kAny, Optimizer::kAdamWFused}}});
   auto const has = [words](std::string_view word) { return words.find(word) != std::string_view::npos; };
   for (auto const& [word, software] : kWords)
     if (has(word)) return software;
   auto pytorch = Software{is_compiled ? "pytorch-compiled" : kPyTorchStack};
+  if (is_compiled) pytorch.activation = Activation::kFused;
   if (has("composer")) {
-    // llm-foundry, llmfoundry/models/mpt/modeling_mpt.py: loss_fn is "fused_crossentropy", and two metrics of training,
-    // cross-entropy and perplexity, are forwards of PyTorch's: 10 + 2 · 12 bytes a token and vocabulary entry, not 10.
+    // llm-foundry, llmfoundry/models/mpt/modeling_mpt.py: loss_fn is "fused_crossentropy"; its 8 bits are
+    // TransformerEngine's.
+    if (!is_compiled) pytorch.stack = "composer";
     pytorch.cross_entropy = strategies::CrossEntropy::kFused;
-    pytorch.loss = 3.4;
+    pytorch.scaling = Scaling::kDelayed;
   }
   if (has("torchtitan")) {
     pytorch.memory = kReserved;             // torchtitan/metrics.py: "reserved_bytes.all.peak"

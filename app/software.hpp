@@ -23,7 +23,8 @@ struct Software {
   enum class Framework : std::uint8_t { kAny, kDeepSpeed, kMegatron, kZeroGroups } framework = Framework::kAny;
   strategies::Optimizer optimizer = strategies::Optimizer::kAdamWForeach;
   strategies::CrossEntropy cross_entropy = strategies::CrossEntropy::kPlain;
-  std::optional<double> loss;           ///< on the bytes of the cross-entropy, in place of the stack's factor
+  strategies::Activation activation = strategies::Activation::kEager;
+  strategies::Scaling scaling = strategies::Scaling::kTensorWise;  ///< of products in 8 bits
   std::optional<DataType> reduce_type;  ///< in which gradients cross the wire, if not in that of compute
   /// What it prints as the memory of a GPU.
   enum class Memory : std::uint8_t {

@@ -41,6 +41,9 @@ Transformer plain(Transformer model, std::optional<std::int64_t> ffn) {
   return model;
 }
 
+/// Labels are rounded ("175B"); what is farther from all candidates is another kind of model, such as one of experts.
+constexpr auto kMostApart = 1.3;
+
 std::vector<bool> either_or(std::optional<bool> stated) {
   return stated ? std::vector{*stated} : std::vector{true, false};
 }
@@ -102,6 +105,9 @@ std::variant<strategies::ModelSpec, NotReplayed> model_of(validate::StepModel co
     best = each;
     least = distance;
   }
+  if (least > std::log(kMostApart))
+    return NotReplayed{fmt::format("contradictory model: {:.3g} parameters, its sizes make {:.3g}", *model.parameters,
+                                   static_cast<double>(strategies::parameter_count(best)))};
   return best;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -78,8 +79,30 @@ StepAnswer simulated(StepRecord const& record, StepReplay const& replay) {
                            .notes = replay.near_to};
   if (measures(record, StepQuantity::kMicroStepTime)) answer.micro_step_time = micro_step_time(replay, machine);
   for (auto const& each : replay.assumed) answer.notes.push_back("assumed: " + each);
+  if (auto const& gpu = replay.cluster.node.gpu; gpu.efficiency.gemm.basis == hardware::Basis::kAssumed)
+    answer.notes.push_back(fmt::format("what kernels reach on {} is assumed", gpu.name));
   if (!summary.fits) answer.notes.emplace_back("predicted not to fit");
   return answer;
+}
+
+/// The parameters of the largest layer, which the estimator's users write behind the model's name: "largest layer 32M".
+std::int64_t largest_layer(std::string const& model) {
+  constexpr auto kWords = std::string_view{"largest layer "};
+  auto const at = model.find(kWords);
+  if (at == std::string::npos) return 0;
+  return std::llround(std::strtod(model.c_str() + at + kWords.size(), nullptr) * 1e6);
+}
+
+StepAnswer estimated(StepRecord const& record) {
+  auto const offloads = [&](std::string_view what) { return record.offload.find(what) != std::string::npos; };
+  auto const states = strategies::analytic::EstimatedStates{.parameters = std::llround(*record.model.parameters),
+                                                            .largest_layer = largest_layer(record.model.name),
+                                                            .ranks = *record.parallelism.data,
+                                                            .stage = record.parallelism.zero_stage.value_or(0),
+                                                            .offloads_optimizer = offloads("opt"),
+                                                            .offloads_parameters = offloads("param")};
+  return {.model_states = deepspeed_estimate(states),
+          .notes = {"counted from the parameters as DeepSpeed's estimator does"}};
 }
 
 /// Model states of a record that gives no more than a number of parameters, by the formula that its kind uses.
@@ -88,23 +111,15 @@ StepAnswer counted(StepRecord const& record) {
   auto const& parallelism = record.parallelism;
   if (parallelism.tensor * parallelism.pipeline > 1)
     return {.skipped = "tensor parallelism: the states of a part of a model"};
-  if (!record.model.parameters || !parallelism.data || parallelism.zero_stage.value_or(0) > 3)
+  auto const stage = parallelism.zero_stage.value_or(0);
+  if (!record.model.parameters || !parallelism.data || stage > 3)
     return {.skipped = "not stated: the parameters, ranks or ZeRO stage"};
+  if (record.kind == "estimator" && stage > 0) return estimated(record);
   if (!record.offload.empty() && !record.offload.starts_with("none"))
     return {.skipped = fmt::format("offload: {}", record.offload)};
-  auto const stage = parallelism.zero_stage.value_or(0);
-  auto bytes = strategies::analytic::StateBytes{};
-  auto notes = std::vector<std::string>{"counted from the parameters"};
-  // DeepSpeed's estimator counts an fp32 copy of the gradients with the optimizer, and 16-bit ones whole below stage 3.
-  auto sharded = static_cast<ShardedStates>(stage);
-  if (record.kind == "estimator") {
-    bytes = {.gradient = stage == 3 ? 0 : 2, .optimizer = 16};
-    if (sharded == ShardedStates::kGradients) sharded = ShardedStates::kOptimizer;
-    notes.emplace_back("as DeepSpeed's estimator counts, without its largest layer");
-  }
-  return {.model_states = strategies::analytic::model_state_memory(std::llround(*record.model.parameters),
-                                                                   *parallelism.data, sharded, bytes),
-          .notes = std::move(notes)};
+  return {.model_states = strategies::analytic::model_state_memory(
+              std::llround(*record.model.parameters), *parallelism.data, static_cast<ShardedStates>(stage)),
+          .notes = {"counted from the parameters"}};
 }
 
 }  // namespace

@@ -24,11 +24,8 @@ hardware::Cluster machine_of(StepRecord const& record, std::optional<hardware::C
     throw Impossible{fmt::format("{} has no rate for {}", cluster.node.gpu.name, name_of(plan.precision))};
   if (plan.linear_type && !cluster.node.gpu.peak(*plan.linear_type))
     throw Impossible{fmt::format("{} has no rate for {}", cluster.node.gpu.name, name_of(*plan.linear_type))};
-  if (cluster.stack.name.empty() && !record.is_our_program) {
-    auto const software = software_of(record);
-    cluster.stack = hw_profiles::read_stack(io::string_node(std::string{software.stack}, "stack"));
-    if (software.loss) cluster.stack.loss = {*software.loss, hardware::Basis::kDerived, "what the trainer computes"};
-  }
+  if (cluster.stack.name.empty() && !record.is_our_program)
+    cluster.stack = hw_profiles::read_stack(io::string_node(std::string{software_of(record).stack}, "stack"));
   return cluster;
 }
 

@@ -30,17 +30,29 @@ class Reader : public NumberReader {
 };
 
 hardware::KernelEfficiency Reader::kernel_efficiency(Node const& node) const {
-  node.allow_only({"gemm", "gemm_half_k", "attention_forward", "attention_backward", "memory", "gemm_tile_rows",
-                   "gemm_tile_columns"});
+  node.allow_only({"gemm", "gemm_fp8", "gemm_half_k", "attention_forward", "attention_backward", "attention_kernels",
+                   "memory", "gemm_tile_rows", "gemm_tile_columns", "convolution_tile_rows",
+                   "convolution_tile_columns"});
   auto efficiency = hardware::KernelEfficiency{.gemm = sourced(node, "gemm", fraction),
                                                .gemm_half_k = sourced(node, "gemm_half_k", number_from_zero),
                                                .attention_forward = sourced(node, "attention_forward", fraction),
                                                .attention_backward = sourced(node, "attention_backward", fraction),
                                                .memory = sourced(node, "memory", fraction)};
+  if (node.find("gemm_fp8")) efficiency.gemm_fp8 = sourced(node, "gemm_fp8", fraction);
   if (node.find("gemm_tile_rows") || node.find("gemm_tile_columns")) {
     efficiency.gemm_tile_rows = sourced(node, "gemm_tile_rows", count);
     efficiency.gemm_tile_columns = sourced(node, "gemm_tile_columns", count);
   }
+  if (node.find("convolution_tile_rows") || node.find("convolution_tile_columns")) {
+    efficiency.convolution_tile_rows = sourced(node, "convolution_tile_rows", count);
+    efficiency.convolution_tile_columns = sourced(node, "convolution_tile_columns", count);
+  }
+  if (auto const kernels = node.find("attention_kernels"); kernels && !kernels->is(Node::Type::kNull))
+    for (auto const& [name, kernel] : kernels->members()) {
+      kernel.allow_only({"forward", "backward"});
+      efficiency.attention_kernels.push_back(
+          {std::string{name}, sourced(kernel, "forward", fraction), sourced(kernel, "backward", fraction)});
+    }
   return efficiency;
 }
 
@@ -189,10 +201,11 @@ hardware::Fabric Reader::fabric(Node const& node) const {
 }
 
 hardware::Stack Reader::stack(Node const& node) const {
-  node.allow_only({"name", "description", "compute", "elementwise", "loss", "optimizer", "gradient_bytes", "held_sms",
-                   "lateness", "fitted_on"});
+  node.allow_only({"name", "description", "attention", "compute", "elementwise", "loss", "optimizer", "gradient_bytes",
+                   "held_sms", "lateness", "fitted_on"});
   auto stack = hardware::Stack{.name = text(node, "name"),
                                .description = optional_text(node, "description"),
+                               .attention = optional_text(node, "attention"),
                                .compute = sourced(node, "compute", positive_number),
                                .elementwise = sourced(node, "elementwise", positive_number),
                                .loss = sourced(node, "loss", positive_number),

@@ -239,6 +239,7 @@ void put(Writer& out, std::string_view key, hardware::Gpu const& gpu) {
   if (gpu.pcie.value.count() > 0) put(out, "pcie", gpu.pcie);
   out.open("efficiency", '{');
   put(out, "gemm", gpu.efficiency.gemm);
+  if (gpu.efficiency.gemm_fp8.value > 0) put(out, "gemm_fp8", gpu.efficiency.gemm_fp8);
   put(out, "gemm_half_k", gpu.efficiency.gemm_half_k);
   put(out, "attention_forward", gpu.efficiency.attention_forward);
   put(out, "attention_backward", gpu.efficiency.attention_backward);
@@ -246,6 +247,20 @@ void put(Writer& out, std::string_view key, hardware::Gpu const& gpu) {
   if (gpu.efficiency.gemm_tile_rows.value > 0) {
     put(out, "gemm_tile_rows", gpu.efficiency.gemm_tile_rows);
     put(out, "gemm_tile_columns", gpu.efficiency.gemm_tile_columns);
+  }
+  if (gpu.efficiency.convolution_tile_rows.value > 0) {
+    put(out, "convolution_tile_rows", gpu.efficiency.convolution_tile_rows);
+    put(out, "convolution_tile_columns", gpu.efficiency.convolution_tile_columns);
+  }
+  if (!gpu.efficiency.attention_kernels.empty()) {
+    out.open("attention_kernels", '{');
+    for (auto const& kernel : gpu.efficiency.attention_kernels) {
+      out.open(kernel.name, '{');
+      put(out, "forward", kernel.forward);
+      put(out, "backward", kernel.backward);
+      out.close('}');
+    }
+    out.close('}');
   }
   out.close('}');
   put(out, "kernel_start", gpu.kernel_start);
@@ -257,6 +272,7 @@ void put(Writer& out, std::string_view key, hardware::Stack const& stack) {
   out.open(key, '{');
   put(out, "name", stack.name);
   put(out, "description", stack.description);
+  if (!stack.attention.empty()) put(out, "attention", stack.attention);
   put(out, "compute", stack.compute);
   put(out, "elementwise", stack.elementwise);
   put(out, "loss", stack.loss);

@@ -44,14 +44,22 @@ void add_gpu(std::vector<Parameter>& out) {
   out.push_back(one(
       "memory bandwidth", "cluster.gpu.memory_bandwidth", true,
       [](Cluster & c) -> auto& { return c.node.gpu.memory_bandwidth; }));
-  out.push_back(one(
-      "GEMM efficiency", "cluster.gpu.efficiency.gemm", true,
-      [](Cluster & c) -> auto& { return c.node.gpu.efficiency.gemm; }));
-  out.push_back({"attention efficiency",
-                 "cluster.gpu.efficiency.attention_forward and cluster.gpu.efficiency.attention_backward", true,
+  out.push_back({"GEMM efficiency", "cluster.gpu.efficiency.gemm and, in 8 bits, cluster.gpu.efficiency.gemm_fp8", true,
                  [](Cluster& cluster, double factor) {
-                   scale(cluster.node.gpu.efficiency.attention_forward, factor);
-                   scale(cluster.node.gpu.efficiency.attention_backward, factor);
+                   scale(cluster.node.gpu.efficiency.gemm, factor);
+                   scale(cluster.node.gpu.efficiency.gemm_fp8, factor);
+                 }});
+  out.push_back({"attention efficiency",
+                 "cluster.gpu.efficiency.attention_forward and cluster.gpu.efficiency.attention_backward, or the "
+                 "attention_kernels' that the stack names",
+                 true, [](Cluster& cluster, double factor) {
+                   auto& efficiency = cluster.node.gpu.efficiency;
+                   scale(efficiency.attention_forward, factor);
+                   scale(efficiency.attention_backward, factor);
+                   for (auto& kernel : efficiency.attention_kernels) {
+                     scale(kernel.forward, factor);
+                     scale(kernel.backward, factor);
+                   }
                  }});
   out.push_back(one(
       "gap between kernels", "cluster.gpu.kernel_start", false,

@@ -22,21 +22,38 @@ Bytes bytes_moved(Attention const& a) {
   return size_of(a.type) * (a.backward ? 4 * queries + 4 * keys : 2 * queries + 2 * keys);
 }
 
+/// Forward and backward: of the kernel that the stack calls, where the GPU has one of that name.
+std::pair<double, double> attention_of(hardware::KernelEfficiency const& efficiency, hardware::Stack const& stack) {
+  auto const& kernels = efficiency.attention_kernels;
+  auto const found = std::ranges::find(kernels, stack.attention, &hardware::AttentionKernel::name);
+  if (found == kernels.end()) return {efficiency.attention_forward.value, efficiency.attention_backward.value};
+  return {found->forward.value, found->backward.value};
+}
+
+bool is_convolution(Gemm const& gemm) {
+  return gemm.windows != Windows::kNone;
+}
+
 }  // namespace
 
 KernelModel::KernelModel(hardware::Gpu const& gpu, hardware::Stack const& stack, std::int64_t nodes)
     : gemm_half_k_{gpu.efficiency.gemm_half_k.value},
       tile_rows_{gpu.efficiency.gemm_tile_rows.value},
       tile_columns_{gpu.efficiency.gemm_tile_columns.value},
+      convolution_rows_{gpu.efficiency.convolution_tile_rows.value},
+      convolution_columns_{gpu.efficiency.convolution_tile_columns.value},
       sms_{static_cast<double>(gpu.sm_count.value)},
       held_share_{stack.held_sms.value},
       start_{gpu.kernel_start.value} {
   auto const wait = 1 + stack.lateness.value * std::log2(static_cast<double>(std::max<std::int64_t>(1, nodes)));
   auto const arithmetic = stack.compute.value * wait;
-  gemm_ = gpu.efficiency.gemm.value / arithmetic;
-  attention_forward_ = gpu.efficiency.attention_forward.value / arithmetic;
-  attention_backward_ = gpu.efficiency.attention_backward.value / arithmetic;
-  gemm_memory_ = gpu.efficiency.memory.value / wait;
+  auto const& efficiency = gpu.efficiency;
+  gemm_ = efficiency.gemm.value / arithmetic;
+  gemm_fp8_ = efficiency.gemm_fp8.value > 0 ? efficiency.gemm_fp8.value / arithmetic : gemm_;
+  auto const [forward, backward] = attention_of(efficiency, stack);
+  attention_forward_ = forward / arithmetic;
+  attention_backward_ = backward / arithmetic;
+  gemm_memory_ = efficiency.memory.value / wait;
   memory_.fill(gemm_memory_);
   memory_[static_cast<std::size_t>(Function::kTransformer)] /= stack.elementwise.value;
   memory_[static_cast<std::size_t>(Function::kCrossEntropy)] /= stack.loss.value;
@@ -44,6 +61,23 @@ KernelModel::KernelModel(hardware::Gpu const& gpu, hardware::Stack const& stack,
   auto const memory_rate = gpu.memory_bandwidth.value.count() * gemm_memory_;
   if (stack.gradient_bytes.value > 0) gradient_copy_ = stack.gradient_bytes.value / memory_rate;
   for (auto const& peak : gpu.peaks) peak_[static_cast<std::size_t>(peak.type)] = peak.rate.value.count();
+}
+
+double KernelModel::peak(Gemm const& gemm) const {
+  auto const of = [this](DataType type) { return peak_[static_cast<std::size_t>(type)]; };
+  if (gemm.type == DataType::kFp32 && is_convolution(gemm) && of(DataType::kTf32) > 0) return of(DataType::kTf32);
+  return of(gemm.type);
+}
+
+/// The smaller side of the product goes along the smaller side of the tile.
+double KernelModel::filled(Gemm const& gemm) const {
+  if (!is_convolution(gemm) || convolution_rows_ == 0) return 1;
+  auto const padded = [](std::int64_t size, std::int64_t tile) {
+    return static_cast<double>(divide_up(size, tile) * tile);
+  };
+  auto const [less, more] = std::minmax(gemm.m, gemm.n);
+  return static_cast<double>(gemm.m) * static_cast<double>(gemm.n) /
+         (padded(less, convolution_columns_) * padded(more, convolution_rows_));
 }
 
 Duration KernelModel::compute_at(double flops, double rate, double slowdown) const {
@@ -76,7 +110,8 @@ KernelDemand KernelModel::demand(Work const& work, std::int64_t elements, std::i
   };
   if (auto const* gemm = std::get_if<Gemm>(&work)) {
     auto const k = static_cast<double>(gemm->k);
-    auto const rate = peak_[static_cast<std::size_t>(gemm->type)] * gemm_ * k / (k + gemm_half_k_);
+    auto const rate =
+        peak(*gemm) * (gemm->type == DataType::kFp8 ? gemm_fp8_ : gemm_) * filled(*gemm) * k / (k + gemm_half_k_);
     return {start_ + gradient_copy(*gemm), compute_at(flops_of(work).count(), rate, slowdown(*gemm, held_sms)),
             inflated(bytes_moved(*gemm), gemm_memory_)};
   }
@@ -87,7 +122,8 @@ KernelDemand KernelModel::demand(Work const& work, std::int64_t elements, std::i
             inflated(bytes_moved(*attention), gemm_memory_)};
   }
   auto const& elementwise = std::get<Elementwise>(work);
-  auto const reached = memory_[static_cast<std::size_t>(elementwise.function)];
+  auto const is_plain = elementwise.function == Function::kTransformer && elementwise.type == DataType::kFp32;
+  auto const reached = is_plain ? gemm_memory_ : memory_[static_cast<std::size_t>(elementwise.function)];
   return {start_, Duration{}, inflated(Bytes{elements * elementwise.bytes_per_element}, reached)};
 }
 

@@ -24,6 +24,10 @@ struct KernelDemand {
 ///     a weight's gradient waits for gradient_bytes / (HBM · memory) an element besides
 ///     others     bytes read and written · (elementwise | loss | optimizer) / (HBM · memory)
 ///
+/// A convolution is such a GEMM of each group, in whole tiles and, in fp32, at the rate of TF32 where the GPU has one:
+/// PyTorch's default (torch.backends.cudnn.allow_tf32). The attention is the kernel that the stack names, if the GPU
+/// has it. `elementwise` is for casts and copies, so a model in fp32 goes without.
+///
 /// All of it takes 1 + lateness · log2(nodes) times as long: each rank waits for the latest of all.
 /// Compute slows by the SMs that running communication kernels hold, held_sms of each: in proportion, or, for GEMMs
 /// whose tile is known, by the waves of tiles that the others need more. Alone a GEMM has no waves: its efficiency was
@@ -40,11 +44,15 @@ class KernelModel {
  private:
   [[nodiscard]] Duration compute_at(double flops, double rate, double slowdown) const;
   [[nodiscard]] double free_sms(std::int64_t held) const;
+  [[nodiscard]] double peak(program::Gemm const& gemm) const;
+  /// What part of the tiles of a convolution is its own.
+  [[nodiscard]] double filled(program::Gemm const& gemm) const;
   [[nodiscard]] double slowdown(program::Gemm const& gemm, std::int64_t held_sms) const;
   [[nodiscard]] Duration gradient_copy(program::Gemm const& gemm) const;
 
   std::array<double, kEnumSize<DataType>> peak_{};  // FLOP/s
   double gemm_ = 1;
+  double gemm_fp8_ = 1;
   double gemm_half_k_ = 0;
   double attention_forward_ = 1;
   double attention_backward_ = 1;
@@ -53,6 +61,8 @@ class KernelModel {
   double gradient_copy_ = 0;    // s an element
   std::int64_t tile_rows_ = 0;  // 0: not known
   std::int64_t tile_columns_ = 0;
+  std::int64_t convolution_rows_ = 0;  // 0: not known
+  std::int64_t convolution_columns_ = 0;
   double sms_ = 1;
   double held_share_ = 1;
   Duration start_;

@@ -20,18 +20,33 @@ struct Peak {
   bool operator==(Peak const&) const = default;
 };
 
+/// What one implementation of fused attention reaches: fractions of the dense peak, on the FLOPs that causal attention
+/// computes.
+struct AttentionKernel {
+  std::string name;
+  Sourced<double> forward;
+  Sourced<double> backward;
+  bool operator==(AttentionKernel const&) const = default;
+};
+
 /// What fraction of its peaks a GPU reaches, by kind of kernel. Meaning and defaults: which terms of a step matter
 /// against measurements (a GEMM fraction, attention at its own rate, bytes of memory-bound work, launches).
 struct KernelEfficiency {
   Sourced<double> gemm;               ///< of the dense peak, for large shapes
+  Sourced<double> gemm_fp8;           ///< the same in 8 bits; 0: as `gemm`
   Sourced<double> gemm_half_k;        ///< k0: a GEMM of inner size k runs at k / (k + k0) of that
   Sourced<double> attention_forward;  ///< of the dense peak, on the FLOPs that causal attention computes
   Sourced<double> attention_backward;
-  Sourced<double> memory;  ///< of the HBM peak, for memory-bound kernels
+  std::vector<AttentionKernel> attention_kernels;  ///< others that a software stack may call by their name
+  Sourced<double> memory;                          ///< of the HBM peak, for memory-bound kernels
   /// The tile of a GEMM that one SM computes at a time; 0 where it is not known. Whole waves of tiles are what SMs that
   /// a collective holds take away; without a tile they take their share.
   Sourced<std::int64_t> gemm_tile_rows;
   Sourced<std::int64_t> gemm_tile_columns;
+  /// The least tile of a convolution, as the implicit GEMM of one group: a smaller product fills a part of it. 0 where
+  /// it is not known.
+  Sourced<std::int64_t> convolution_tile_rows;
+  Sourced<std::int64_t> convolution_tile_columns;
   bool operator==(KernelEfficiency const&) const = default;
 };
 
@@ -107,6 +122,7 @@ struct FittedFamily {
 struct Stack {
   std::string name;
   std::string description;
+  std::string attention;             ///< the GPU's attention kernel that it calls; empty for that of its efficiencies
   Sourced<double> compute{1.0};      ///< on the arithmetic time of GEMMs and attention
   Sourced<double> elementwise{1.0};  ///< on the bytes of a model's memory-bound kernels: casts and copies of eager code
   Sourced<double> loss{1.0};         ///< on the bytes of the cross-entropy

@@ -24,6 +24,16 @@ Bytes model_state_memory(std::int64_t parameters, std::int64_t ranks, ShardedSta
   return Bytes{whole + divide_up(divided, ranks)};
 }
 
+Bytes deepspeed_estimate(EstimatedStates const& states) {
+  TWINSTEP_CHECK(states.ranks >= 1, "a job has a rank");
+  auto const of_shard = [&](std::int64_t bytes) { return bytes * states.parameters / states.ranks; };
+  if (states.stage < 3)
+    return Bytes{states.offloads_optimizer ? 2 * states.parameters : 4 * states.parameters + of_shard(16)};
+  auto const layer = 4 * states.largest_layer;
+  if (states.offloads_parameters) return Bytes{layer};
+  return Bytes{layer + of_shard(states.offloads_optimizer ? 2 : 18)};
+}
+
 Bytes layer_activations_without_scores(TransformerShape const& shape) {
   return Bytes{34 * elements(shape)};
 }

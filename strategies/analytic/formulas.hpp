@@ -29,6 +29,23 @@ struct StateBytes {
 [[nodiscard]] Bytes model_state_memory(std::int64_t parameters, std::int64_t ranks, ShardedStates sharded,
                                        StateBytes const& bytes = {});
 
+/// What DeepSpeed's estimator is asked.
+struct EstimatedStates {
+  std::int64_t parameters = 0;
+  std::int64_t largest_layer = 0;  ///< its parameters
+  std::int64_t ranks = 1;
+  std::int64_t stage = 3;  ///< 1 to 3
+  bool offloads_optimizer = false;
+  bool offloads_parameters = false;  ///< stage 3, and the optimizer then too
+};
+
+/// The GPU memory that it prints: below stage 3 parameters and gradients in 16 bits and 16 bytes of optimizer a
+/// parameter of the own shard, at stage 3 all 18 of them cut over the ranks and the largest layer gathered, with a
+/// gradient; with the optimizer on the CPU, 2 bytes a parameter of what stays.
+/// Source: estimate_zero2_model_states_mem_needs in deepspeed/runtime/zero/stage_1_and_2.py and
+/// estimate_zero3_model_states_mem_needs in stage3.py.
+[[nodiscard]] Bytes deepspeed_estimate(EstimatedStates const& states);
+
 /// A stack of transformer layers in 16 bits with a GELU MLP four times as wide as the hidden size and dropout, on one
 /// rank. Source of all four: Korthikanti et al., arXiv 2205.05198.
 struct TransformerShape {

@@ -13,7 +13,7 @@ enum class Maker : std::uint8_t {
   kLinear,   ///< a product with a parameter
   kProduct,  ///< of two activations: the scores of unfused attention, and its result
   kAttention,
-  kOther
+  kOther  ///< products in 8 bits too (_scaled_mm): lists of operations to keep name mm alone
 };
 
 void mark_written(Kernel const& kernel, bool value, std::vector<bool>& slots) {
@@ -43,9 +43,10 @@ std::vector<Maker> makers_of(UnitWork const& unit) {
   };
   auto out = std::vector<Maker>{};
   for (auto const& kernel : unit.forward) {
+    auto const* gemm = std::get_if<program::Gemm>(&kernel.work);
     if (std::holds_alternative<program::Attention>(kernel.work))
       out.push_back(Maker::kAttention);
-    else if (!std::holds_alternative<program::Gemm>(kernel.work))
+    else if (gemm == nullptr || gemm->type == DataType::kFp8)
       out.push_back(Maker::kOther);
     else
       out.push_back(has_weight(kernel) ? Maker::kLinear : Maker::kProduct);

@@ -17,9 +17,10 @@ enum class KeepPolicy : std::uint8_t {
   /// attention the log-sum-exp. The core's result stays, for the product that follows saves its input.
   /// Source: Korthikanti et al., arXiv 2205.05198, section 5 (34 s b h bytes a layer in 16 bits).
   kAllButAttentionCore,
-  /// The results of every second product with a weight (the first, the third, ...) and of fused attention, whether
-  /// backward reads them or not. Source: torchtitan's selective checkpointing "op" (apply_ac, _save_list): a policy of
-  /// torch.utils.checkpoint holds what an operation returns, so a projection is kept before its rotation.
+  /// The results of every second product with a weight in 16 bits or more (the first, the third, ...) and of fused
+  /// attention, whether backward reads them or not; those in 8 bits are another operation, which is not on the list.
+  /// Source: torchtitan's selective checkpointing "op" (apply_ac, _save_list): a policy of torch.utils.checkpoint holds
+  /// what an operation returns, so a projection is kept before its rotation.
   kPerOp
 };
 

@@ -67,24 +67,41 @@ void UnitWriter::bias_gradient(std::string const& name, std::string const& tenso
            {reads(out_gradient), writes(gradient(bias))});
 }
 
-// Autograd keeps the unscaled tensors, so backward casts again.
+/// Under whose order a cast is known: TransformerEngine's writes both orders at once and keeps them for backward;
+/// autograd keeps the uncast tensors, so that backward casts again, once for each order that has scales of its own.
+UnitWriter::Order UnitWriter::cast_order(Order order) const {
+  switch (shape_.scaling) {
+    case Scaling::kDelayed:
+    case Scaling::kCurrent: return Order::kForward;
+    case Scaling::kTensorWise: return order == Order::kByColumns ? Order::kByRows : order;
+    case Scaling::kRowWise: break;
+  }
+  return order;
+}
+
+/// A kernel that looks for the largest number reads everything once more; a row's is found on the way.
+program::Elementwise UnitWriter::cast_work(std::int64_t elements) const {
+  auto const in = static_cast<std::int32_t>(size_of(shape_.compute_type).count());
+  auto const out = static_cast<std::int32_t>(size_of(*shape_.linear_type).count());
+  auto const searches = shape_.scaling == Scaling::kTensorWise || shape_.scaling == Scaling::kCurrent;
+  auto const copies = is_kept_cast() ? 2 : 1;
+  return {program::Function::kScale, elements, (searches ? 2 : 1) * in + copies * out, *shape_.linear_type};
+}
+
 std::int32_t UnitWriter::cast(std::int32_t slot, Order order) {
-  auto const by_rows_too = shape_.scaling == Scaling::kTensorWise && order == Order::kByColumns;
-  auto const [found, is_new] = casts_.try_emplace({slot, by_rows_too ? Order::kByRows : order});
+  auto const [found, is_new] = casts_.try_emplace({slot, cast_order(order)});
   if (!is_new) return found->second;
   auto const source = unit_.slots[static_cast<std::size_t>(slot)];
+  auto const kind = is_kept_cast() && order == Order::kForward ? SlotKind::kSaved : SlotKind::kTemporary;
   auto const type = *shape_.linear_type;
-  found->second =
-      this->slot({source.name + "." + std::string{name_of(type)}, SlotKind::kTemporary, source.elements, type});
-  // Tensor-wise: one kernel reads for the largest number, one reads and writes. Row-wise one does both in one pass.
-  auto const passes = shape_.scaling == Scaling::kTensorWise ? 2 : 1;
-  auto const work = memory_bound(source.elements, passes, static_cast<int>(size_of(type).count()));
+  found->second = this->slot({source.name + "." + std::string{name_of(type)}, kind, source.elements, type});
+  auto const launches = shape_.scaling == Scaling::kTensorWise || shape_.scaling == Scaling::kCurrent ? 2U : 1U;
   auto accesses = Accesses{reads(slot), writes(found->second)};
   auto const name = source.name + ".cast";
   if (order == Order::kForward) {
-    forward(name, work, std::move(accesses), static_cast<std::uint32_t>(passes));
+    forward(name, cast_work(source.elements), std::move(accesses), launches);
   } else {
-    backward(name, work, std::move(accesses), static_cast<std::uint32_t>(passes));
+    backward(name, cast_work(source.elements), std::move(accesses), launches);
   }
   return found->second;
 }

@@ -32,7 +32,10 @@ enum class NormKernels : std::uint8_t {
 /// How numbers are scaled on their way into 8 bits.
 enum class Scaling : std::uint8_t {
   kTensorWise,  ///< one factor for a tensor: a kernel finds the largest number, another casts
-  kRowWise      ///< one for each row: one kernel finds and casts, once for each order in which products read the tensor
+  kRowWise,     ///< one for each row: one kernel finds and casts, once for each order in which products read the tensor
+  kDelayed,     ///< TransformerEngine's, by factors known before: one kernel casts for both orders, and forward's casts
+                ///< are kept for backward in place of what they were made of
+  kCurrent      ///< the same after a kernel that finds the largest number
 };
 
 /// What one rank computes at a time, in which types, and by which kernels.
@@ -69,7 +72,7 @@ struct EnumNames<strategies::NormKernels> {
 };
 template <>
 struct EnumNames<strategies::Scaling> {
-  static constexpr std::array<std::string_view, 2> values{"tensor-wise", "row-wise"};
+  static constexpr std::array<std::string_view, 4> values{"tensor-wise", "row-wise", "delayed", "current"};
 };
 
 }  // namespace twinstep

@@ -87,6 +87,11 @@ class UnitWriter {
   /// `slot` in the shape's linear type. Each tensor is cast once in forward, and once in backward for each order that
   /// has its own scales, as a compiler merges the casts of several readers.
   std::int32_t cast(std::int32_t slot, Order order);
+  [[nodiscard]] Order cast_order(Order order) const;
+  [[nodiscard]] program::Elementwise cast_work(std::int64_t elements) const;
+  [[nodiscard]] bool is_kept_cast() const {
+    return shape_.scaling == Scaling::kDelayed || shape_.scaling == Scaling::kCurrent;
+  }
 
   Shape shape_;
   std::int64_t tokens_;

@@ -30,6 +30,20 @@ TEST_CASE("on one rank no sharding changes the model's states", "[analytic]") {
   }
 }
 
+TEST_CASE("DeepSpeed's estimator prints what its documentation shows", "[analytic]") {
+  // t5-3b, 2851e6 parameters of which its largest layer has 32e6, on 8 GPUs; "GB" are GiB
+  // (deepspeed.readthedocs.io, memory requirements).
+  auto const gibibytes = [](std::int64_t stage, bool optimizer, bool parameters) {
+    auto const bytes = deepspeed_estimate({2'851'000'000, 32'000'000, 8, stage, optimizer, parameters});
+    return static_cast<double>(bytes.count()) / (1 << 30);
+  };
+  CHECK(gibibytes(2, false, false) == Approx(15.93).margin(0.005));
+  CHECK(gibibytes(2, true, false) == Approx(5.31).margin(0.005));
+  CHECK(gibibytes(3, false, false) == Approx(6.09).margin(0.005));
+  CHECK(gibibytes(3, true, false) == Approx(0.78).margin(0.005));
+  CHECK(gibibytes(3, true, true) == Approx(0.12).margin(0.005));
+}
+
 TEST_CASE("activations of a long sequence are mostly the attention matrix", "[analytic]") {
   // s 8192, b 8, h 4096, a 32, L 32: s b h = 2^28.
   auto const shape = TransformerShape{8192, 8, 4096, 32};

@@ -49,6 +49,19 @@ TEST_CASE("without such a row they run as those of ResNet-50", "[steps]") {
   CHECK(factors.notes == std::vector<std::string>{"compute from resnet50's row without DDP"});
 }
 
+TEST_CASE("grouped convolutions fill a part of their tiles: ResNeXts are predicted from ResNet-50 alone", "[steps]") {
+  // Rows without DDP of PyTorch's benchmark on a V100 (benchmarks/distributed/ddp/README.md), in ms. Without
+  // tiles the predictions are a fifth less.
+  auto const bare = row("resnet50", 1, 97);
+  auto const networks = app::CnnCalibration{{bare}, std::nullopt};
+  auto const predicted = [&](std::string_view network, double measured) {
+    auto const other = row(network, 1, measured);
+    return milliseconds(replay(other), networks.factors_of(other, replay(other)).compute);
+  };
+  CHECK(predicted("resnext50_32x4d", 145) == Approx(145).epsilon(0.05));
+  CHECK(predicted("resnext101_32x8d", 415) == Approx(415).epsilon(0.05));
+}
+
 TEST_CASE("what replicas wait for each other is taken from ResNet-50 and predicts other networks", "[steps]") {
   auto const bare = row("resnet50", 1, 97);
   auto const one = app::CnnCalibration{{bare}, std::nullopt};

@@ -86,3 +86,61 @@ TEST_CASE("SMs that a collective holds cost a GEMM of known tiles whole waves, o
   CHECK(time(100, 125, 21) == 80_us);
   CHECK(time(0, 0, 20) == 50_us);
 }
+
+TEST_CASE("attention is the kernel that the software names, where the GPU has it", "[cost]") {
+  auto const work = program::Attention{.heads = 1, .query_length = 1000, .key_length = 1000, .head_size = 100};
+  auto on = gpu();
+  on.efficiency.attention_kernels = {{"newer", {1.0}, {0.25}}};
+  auto const time = [&](std::string const& name, bool backward) {
+    auto stack = hardware::Stack{};
+    stack.attention = name;
+    auto each = work;
+    each.backward = backward;
+    return cost::KernelModel{on, stack}.demand(each, 0, 0).compute;
+  };
+  // At half of the peak; at all of it, and at a quarter.
+  CHECK(time("newer", false) * 2 == time("", false));
+  CHECK(time("newer", true) == time("", true) * 2);
+  CHECK(time("unknown", false) == time("", false));
+}
+
+TEST_CASE("GEMMs of 8 bits have an efficiency of their own where the GPU says so", "[cost]") {
+  // 2 · 1000³ FLOP at 200 TFLOP/s: 20 us at half of it, 40 us at a quarter.
+  auto on = gpu();
+  on.peaks.push_back({DataType::kFp8, {FlopsPerSecond{200e12}}});
+  auto gemm = kGemm;
+  gemm.type = DataType::kFp8;
+  CHECK(cost::KernelModel{on}.demand(gemm, 0, 0).compute == 20_us);
+  on.efficiency.gemm_fp8.value = 0.25;
+  CHECK(cost::KernelModel{on}.demand(gemm, 0, 0).compute == 40_us);
+}
+
+TEST_CASE("a convolution fills whole tiles, the smaller side of its product along the smaller of the tile", "[cost]") {
+  // 10 columns of 40, 1000 rows of 2000: an eighth of the tiles. kGemm's time is 40 us for 10⁹ products.
+  auto on = gpu();
+  on.efficiency.convolution_tile_rows.value = 2000;
+  on.efficiency.convolution_tile_columns.value = 40;
+  auto gemm = program::Gemm{.m = 1000, .n = 10, .k = 1000, .batch = 100};
+  CHECK(cost::KernelModel{on}.demand(gemm, 0, 0).compute == 40_us);
+  gemm.windows = program::Windows::kA;
+  CHECK(cost::KernelModel{on}.demand(gemm, 0, 0).compute == 320_us);
+  std::swap(gemm.m, gemm.n);
+  CHECK(cost::KernelModel{on}.demand(gemm, 0, 0).compute == 320_us);
+}
+
+TEST_CASE("fp32 convolutions run in TF32 where the GPU has it, and fp32 kernels cast nothing", "[cost]") {
+  // 10 TFLOP/s in fp32, 100 in TF32, half reached: 400 us and 40 us.
+  auto on = gpu();
+  on.peaks = {{DataType::kFp32, {FlopsPerSecond{10e12}}}};
+  auto gemm = kGemm;
+  gemm.type = DataType::kFp32;
+  gemm.windows = program::Windows::kA;
+  CHECK(cost::KernelModel{on}.demand(gemm, 0, 0).compute == 400_us);
+  on.peaks.push_back({DataType::kTf32, {FlopsPerSecond{100e12}}});
+  CHECK(cost::KernelModel{on}.demand(gemm, 0, 0).compute == 40_us);
+
+  auto stack = hardware::Stack{};
+  stack.elementwise.value = 2;
+  auto const kernel = program::Elementwise{.bytes_per_element = 4, .type = DataType::kFp32};
+  CHECK(demand(stack, kernel).memory == 4000_B);
+}

@@ -149,6 +149,25 @@ TEST_CASE("tensor-wise casts read twice and write once; row-wise ones read once,
   CHECK(bytes(row_wise.backward, ".cast") == 3 * (inputs + weights + 2 * gradients));
 }
 
+TEST_CASE("TransformerEngine casts each tensor once, in both orders, and keeps the casts of forward",
+          "[model][kernels]") {
+  auto const weights = 2 * h * h + 2 * kd * h + 3 * f * h;
+  auto const inputs = kTokens * (3 * h + f);
+  auto const gradients = kTokens * (h + 2 * kd + h + 2 * f + h);
+  auto choice = shape();
+  choice.linear_type = DataType::kFp8;
+  // 2 bytes in, 1 + 1 out.
+  choice.scaling = Scaling::kDelayed;
+  auto const delayed = unit(llama(), choice);
+  CHECK(bytes(delayed.forward, ".cast") == 4 * (inputs + weights));
+  CHECK(bytes(delayed.backward, ".cast") == 4 * gradients);
+  // Read once more for the largest number.
+  choice.scaling = Scaling::kCurrent;
+  auto const current = unit(llama(), choice);
+  CHECK(bytes(current.forward, ".cast") == 6 * (inputs + weights));
+  CHECK(bytes(current.backward, ".cast") == 6 * gradients);
+}
+
 TEST_CASE("norms of heads keep what they normalise and a number for each head", "[model][kernels]") {
   auto model = llama();
   model.query_key_norm = true;

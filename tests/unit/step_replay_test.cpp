@@ -53,7 +53,9 @@ TEST_CASE("a record's model has as many parameters as the record says", "[steps]
 }
 
 TEST_CASE("a stated head size decides the width of attention", "[steps]") {
-  auto const wide = model(foundry(R"("heads": 56)", R"("heads": 56, "head_dim": 256)"));
+  // Twice as wide: 48 · 4 · 7168² parameters more.
+  auto const wide =
+      model(changed(foundry(R"("heads": 56)", R"("heads": 56, "head_dim": 256)"), "29975214080", "39.8e9"));
   CHECK(wide.query_width() == 56 * 256);
 }
 
@@ -66,7 +68,7 @@ TEST_CASE("a record's words become a plan on its machine", "[steps]") {
   CHECK(full_shard.plan.precision == DataType::kBf16);
   CHECK(full_shard.plan.ranks == 128);
   CHECK(full_shard.cluster.nodes == 16);
-  CHECK(full_shard.cluster.stack.name == "pytorch-eager");
+  CHECK(full_shard.cluster.stack.name == "composer");
   CHECK(full_shard.near_to.empty());
   CHECK(full_shard.assumed.empty());
 
@@ -113,6 +115,49 @@ TEST_CASE("8-bit precision is that of linear layers", "[steps]") {
   CHECK(plan.scaling == strategies::Scaling::kRowWise);
 }
 
+TEST_CASE("who casts to 8 bits, and how, follows from the words of the precision and the software", "[steps]") {
+  using enum strategies::Scaling;
+  auto const scaling = [](std::string const& precision, std::string const& stack) {
+    return replay(changed(foundry("bf16 AMP", precision), "Composer FSDP", stack)).plan.scaling;
+  };
+  CHECK(scaling("float8 tensorwise", "torchtitan") == kTensorWise);
+  CHECK(scaling("TransformerEngine fp8", "Composer FSDP") == kDelayed);
+  CHECK(scaling("FP8 (TE hybrid)", "NeMo") == kDelayed);
+  CHECK(scaling("FP8-CS", "Megatron-Bridge") == kCurrent);
+}
+
+TEST_CASE("a precision is known by each of its names", "[steps]") {
+  auto const precision = [](std::string const& words) { return replay(foundry("bf16 AMP", words)).plan.precision; };
+  CHECK(precision("bfloat16") == DataType::kBf16);
+  CHECK(precision("half") == DataType::kFp16);
+  CHECK(precision("float32") == DataType::kFp32);
+  CHECK(precision("mixed") == DataType::kFp16);  // of the years before bf16
+}
+
+TEST_CASE("hybrid sharding is that within nodes", "[steps]") {
+  auto const hybrid = replay(foundry("FULL_SHARD", "HYBRID_SHARD")).plan;
+  CHECK(hybrid.fsdp.sharding == strategies::FsdpOptions::Sharding::kHybridShard);
+  CHECK(hybrid.shard_group == 8);
+  auto const second = replay(foundry("FULL_SHARD", "FSDP2 HSDP")).plan;
+  CHECK(second.strategy == StrategyName::kFsdp2);
+  CHECK(second.shard_group == 8);
+}
+
+TEST_CASE("DeepSpeed offloads its optimizer or all, FSDP all to the CPU, and others nothing", "[steps]") {
+  auto const deepspeed = changed(foundry("Composer FSDP", "DeepSpeed"), R"("fsdp_mode": "FULL_SHARD", )", "");
+  auto const plan = [&](std::string const& words) {
+    return replay(changed(deepspeed, R"("offload": "none")", R"("offload": ")" + words + '"')).plan;
+  };
+  using enum strategies::OffloadOptions::Place;
+  CHECK(plan("optimizer to CPU").offload.optimizer == kCpu);
+  CHECK(plan("optimizer to CPU").offload.parameters == kNone);
+  CHECK(plan("params+optimizer to NVMe").offload.parameters == kNvme);
+  auto const fsdp = replay(foundry(R"("offload": "none")", R"("offload": "params+grads to CPU")")).plan;
+  CHECK(fsdp.offload.optimizer == kCpu);
+  CHECK(fsdp.offload.parameters == kCpu);
+  CHECK(reason(foundry(R"("offload": "none")", R"("offload": "optimizer to NVMe")")) == "offload: optimizer to NVMe");
+}
+
 TEST_CASE("words of recomputation become a policy and its scope", "[steps]") {
   auto const plan = [](std::string const& words) {
     return replay(foundry("full (per block, non-reentrant)", words)).plan;
@@ -121,6 +166,8 @@ TEST_CASE("words of recomputation become a policy and its scope", "[steps]") {
   CHECK(plan("selective").recompute == strategies::Recompute::kSelective);
   CHECK(plan("selective (every 2nd layer)").recompute == strategies::Recompute::kFull);
   CHECK(plan("selective (every 2nd layer)").recompute_scope.every == 2);
+  CHECK(plan("full, every 3rd layer").recompute_scope.every == 3);
+  CHECK(plan("selective (core attention)").recompute == strategies::Recompute::kSelective);
   CHECK(plan("none").recompute == strategies::Recompute::kNone);
 }
 
@@ -134,16 +181,31 @@ TEST_CASE("what a record leaves out is assumed and said", "[steps]") {
   auto const once = replay(foundry(R"("global_batch": 1024, "grad_accum": 1)", R"("global_batch": null)"));
   CHECK(once.plan.global_batch == 1024);
   CHECK(once.assumed == std::vector<std::string>{"one micro-batch a step"});
+  // 1024 samples on 128 ranks: 8 of each, two times 4.
+  auto const parts = replay(foundry(R"("micro_batch": 8, "global_batch": 1024, "grad_accum": 1)",
+                                    R"("micro_batch": null, "global_batch": 1024, "grad_accum": null)"));
+  CHECK(parts.plan.micro_batch == 4);
+  CHECK(parts.assumed == std::vector<std::string>{"micro-batches of 4"});
+  auto const lion = replay(foundry("DecoupledAdamW (fp32 states)", "Lion"));
+  CHECK(lion.near_to == std::vector<std::string>{"Lion by AdamW"});
+}
+
+TEST_CASE("a micro-batch follows from the batch and its accumulation", "[steps]") {
+  auto const derived = replay(foundry(R"("micro_batch": 8)", R"("micro_batch": null)"));
+  CHECK(derived.plan.micro_batch == 8);
+  CHECK(derived.assumed.empty());
 }
 
 TEST_CASE("what cannot be replayed says why", "[steps]") {
   CHECK(reason(foundry(R"("tp": 1)", R"("tp": 8)")) == "tensor parallelism: 8");
+  CHECK(reason(foundry("29975214080", "60e9")) == "contradictory model: 6e+10 parameters, its sizes make 3.98e+10");
   CHECK(reason(foundry(R"("pp": 1)", R"("pp": 4)")) == "pipeline parallelism: 4");
   auto const on_a100 = changed(foundry("bf16 AMP", "TransformerEngine fp8 AMP"), "h100-80g", "a100-80g");
   CHECK(reason(on_a100) == "a100-sxm4-80 has no rate for fp8");
   CHECK_THAT(reason(foundry(R"("offload": "none")", R"("offload": "optimizer=cpu")")), Catch::Contains("offload"));
   CHECK_THAT(reason(foundry(R"("full (per)", R"("selective (per)")), Catch::Contains("recomputation: selective"));
-  CHECK(reason(foundry(R"("micro_batch": 8)", R"("micro_batch": null)")) == "not stated: the micro-batch");
+  CHECK(reason(foundry(R"("micro_batch": 8, "global_batch": 1024)", R"("micro_batch": null, "global_batch": null)")) ==
+        "not stated: the micro-batch");
   CHECK_THAT(reason(foundry(R"("grad_accum": 1)", R"("grad_accum": 2)")), Catch::Contains("contradictory batch"));
   CHECK_THAT(reason(foundry(R"("dp": 128)", R"("dp": 256)")), Catch::Contains("contradictory batch"));
   CHECK_THAT(reason(foundry(R"("nodes": 16)", R"("nodes": 8)")), Catch::Contains("128 ranks on a cluster of 64 GPUs"));

@@ -126,3 +126,17 @@ TEST_CASE("an interval comes from the other rows of the family", "[steps]") {
   CHECK(rows[0].high.value() == Approx(5.0));
   CHECK(validate::quality_of(rows)->inside == Approx(9.0 / 11));  // the fastest and the slowest are outside
 }
+
+TEST_CASE("a family of few rows has the interval of other families' rows that no constant has seen", "[steps]") {
+  auto records = std::vector<StepRecord>{};
+  for (auto i = 1; i <= 20; ++i) records.push_back(took(1 + i / 10.0));
+  records.push_back(took(1));
+  records.back().family = "another";
+  auto const rows = validate::score_steps(records, [&](StepRecord const& record) {
+    auto answer = one_second(record);
+    answer.is_fitted = &record >= &records[10];
+    return answer;
+  });
+  CHECK(rows[20].low.value() == Approx(1.1));  // of the ten that were only predicted
+  CHECK(rows[20].high.value() == Approx(2.0));
+}

@@ -46,6 +46,7 @@ hardware::Node with_values(hardware::Node node, ComputeValues const& values) {
   efficiency.gemm_half_k.value = at(ComputeNumber::kGemmHalfK);
   efficiency.attention_forward.value = at(ComputeNumber::kAttentionForward);
   efficiency.attention_backward.value = at(ComputeNumber::kAttentionBackward);
+  efficiency.attention_kernels.clear();  // the two are those of the kernel that runs here
   efficiency.memory.value = at(ComputeNumber::kMemory);
   node.gpu.kernel_start.value = to_duration(Seconds{at(ComputeNumber::kKernelStart) * kMicrosecond});
   node.pcie.value = BytesPerSecond{at(ComputeNumber::kPcie) * kGigabyte};

@@ -26,6 +26,31 @@ std::vector<double> factors_beside(ScoredStep const& row, std::vector<ScoredStep
   return factors;
 }
 
+bool is_rate(ScoredStep const& row) {
+  return row.measurement->quantity == StepQuantity::kTokenRate;
+}
+
+/// How much longer than predicted, or larger: a rate counts by the time that it stands for.
+double excess_of(ScoredStep const& row) {
+  return is_rate(row) ? 1 / factor_of(row) : factor_of(row);
+}
+
+bool is_alike(StepQuantity a, StepQuantity b) {
+  return a == b || (is_speed(a) && is_speed(b));
+}
+
+/// Where the factors lie of what no constant has seen, in the other families.
+std::optional<FactorBand> band_of_others(ScoredStep const& row, std::vector<ScoredStep> const& rows) {
+  auto excesses = std::vector<double>{};
+  for (auto const& other : rows)
+    if (other.is_scored && !other.answer.is_fitted && other.family != row.family &&
+        is_alike(other.measurement->quantity, row.measurement->quantity))
+      excesses.push_back(excess_of(other));
+  auto const band = band_of(std::move(excesses));
+  if (!band || !is_rate(row)) return band;
+  return FactorBand{1 / band->high, 1 / band->low};
+}
+
 }  // namespace
 
 std::optional<FactorBand> band_of(std::vector<double> factors) {
@@ -39,9 +64,10 @@ std::optional<FactorBand> band_of(std::vector<double> factors) {
 
 void set_intervals(std::vector<ScoredStep>& rows) {
   for (auto& row : rows) {
-    if (!row.predicted) continue;
+    if (!row.predicted || row.measurement == nullptr) continue;
     auto band = band_of(factors_beside(row, rows, true));
     if (!band) band = band_of(factors_beside(row, rows, false));
+    if (!band) band = band_of_others(row, rows);
     if (!band) continue;
     row.low = *row.predicted * band->low;
     row.high = *row.predicted * band->high;

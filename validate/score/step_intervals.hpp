@@ -20,7 +20,8 @@ struct FactorBand {
 [[nodiscard]] std::optional<FactorBand> band_of(std::vector<double> factors);
 
 /// Gives each predicted row its interval, from the factors measured / predicted of the other scored rows of its family:
-/// of the same GPU where ten of them are, else of all GPUs.
+/// of the same GPU where ten of them are, else of all GPUs; where the family has not ten, from the rows of other
+/// families that no constant has seen: what a prediction without a calibration of its own is worth.
 void set_intervals(std::vector<ScoredStep>& rows);
 
 /// How good intervals are: the part of scored rows that lie in theirs, and the median half-width as a part of the

@@ -60,8 +60,8 @@ struct ScoredStep {
 };
 
 /// A row for each measurement of each record, in their order. Baselines and intervals come from the other rows of the
-/// same family: an interval is what nine of ten factors measured / predicted lie between, this row's left out, and
-/// there is none with fewer than ten.
+/// same family: an interval is what nine of ten factors measured / predicted lie between, this row's left out; with
+/// fewer than ten, those of other families' rows that no constant has seen.
 /// Costs one prediction a record.
 [[nodiscard]] std::vector<ScoredStep> score_steps(std::vector<StepRecord> const& records, StepPredictor const& predict);
 
