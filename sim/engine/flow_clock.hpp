@@ -10,6 +10,13 @@
 
 namespace twinstep::engine {
 
+/// The speed of a transfer's flow from a moment on; 0 when it ends.
+struct SpeedChange {
+  Time time;
+  std::uint32_t transfer = 0;
+  double speed = 0;  ///< in parts of an amount that only this flow has
+};
+
 /// Simulated time: what waits for a moment, and what flows until its bytes have passed.
 class FlowClock {
  public:
@@ -37,7 +44,10 @@ class FlowClock {
     while (true) {
       if (!events_.has_more_now())
         network_.settle(now_, [this](std::uint32_t flow, Time end) {
-          events_.add(end, EventKind::kFlowEnds, flow, ++owners_[flow].version);
+          auto& owner = owners_[flow];
+          events_.add(end, EventKind::kFlowEnds, flow, ++owner.version);
+          if (owner.kind == EventKind::kPhaseEnds)
+            speed_changes_.push_back({now_, owner.subject, network_.speed(flow)});
         });
       auto event = events_.take();
       if (!event) return std::nullopt;
@@ -49,6 +59,7 @@ class FlowClock {
         event->subject = owner.subject;
         event->detail = owner.detail & kDetailMask;
         event->kind = owner.kind;
+        if (owner.kind == EventKind::kPhaseEnds) speed_changes_.push_back({event->time, owner.subject, 0});
       }
       now_ = event->time;
       ++event_count_;
@@ -56,6 +67,8 @@ class FlowClock {
     }
   }
 
+  /// What happened to the speeds of flows that end as kPhaseEnds, in order. Those of single messages are not kept.
+  [[nodiscard]] std::span<SpeedChange const> speed_changes() const { return speed_changes_; }
   /// Things that have happened.
   [[nodiscard]] std::int64_t event_count() const { return event_count_; }
 
@@ -71,6 +84,7 @@ class FlowClock {
   FluidNetwork network_;
   EventQueue events_;
   std::vector<Owner> owners_;  // by activity
+  std::vector<SpeedChange> speed_changes_;
   Time now_;
   std::int64_t event_count_ = 0;
 };

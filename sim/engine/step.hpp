@@ -108,7 +108,6 @@ class Step {
   std::vector<std::uint32_t> dirty_;                     // cells
   std::vector<std::unique_ptr<MessageReplay>> replays_;  // by transfer; exact only, while it runs
   std::vector<Use> uses_;                                // scratch
-  timeline::WireBytes wire_;
   std::size_t unfinished_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "sim/engine/step.hpp"
+#include "sim/engine/traffic.hpp"
 
 namespace twinstep::engine {
 
@@ -58,7 +59,11 @@ timeline::Timeline Step::timeline() && {
   out.spans = std::move(spans_);
   for (auto const& ledger : ledgers_) ledger.append_to(out, options_.replays_allocator);
   out.links = link_traffic();
-  out.wire = wire_;
+  out.traffic = traffic_of(transfers_, cells_, machine_.topology(), clock_.speed_changes());
+  for (auto const& one : out.traffic) {
+    out.wire.intra += one.bytes.intra;
+    out.wire.inter += one.bytes.inter;
+  }
   out.events = clock_.event_count();
   return out;
 }
@@ -92,7 +97,7 @@ std::string Step::describe_wait(CellState const& cell, StreamState const& stream
   if (stream.is_busy) {
     auto const& communication = std::get<Communication>(op.work);
     for (auto const t : transfers_.of(CellId{stream.cell}, communication))
-      if (auto const& transfer = transfers_.at(t); !transfer.has_ended)
+      if (auto const& transfer = transfers_.at(t); !transfer.has_ended())
         return fmt::format("{} waits for its peers ({})", where, describe_missing(transfer));
   }
   if (span_of(cell, id).issue == kNever) return fmt::format("{} waits for the host to issue it", where);

@@ -25,14 +25,11 @@ void Step::arrive(std::uint32_t index, OpId id, Communication const& communicati
 
 void Step::start_if_complete(std::uint32_t index) {
   auto& transfer = transfers_.at(index);
-  if (transfer.has_started || !transfer.is_complete()) return;
-  if (transfer.follows_another && !transfers_.at(index - 1).has_ended) return;
-  transfer.has_started = true;
+  if (transfer.has_started() || !transfer.is_complete()) return;
+  if (transfer.follows_another && !transfers_.at(index - 1).has_ended()) return;
+  transfer.start = clock_.now();
   for (auto const& participant : transfer.meeting.participants)
     span_of(states_[participant.cell.index()], participant.op).start = clock_.now();
-  auto const& folded = transfers_.folded(transfer);
-  wire_.intra += folded.intra * transfer.groups;
-  wire_.inter += folded.inter * transfer.groups;
   if (transfers_.replay(transfer) != nullptr)
     begin_replay(index);
   else
@@ -96,7 +93,7 @@ void Step::end_replay_if_done(std::uint32_t index) {
 
 void Step::end_transfer(std::uint32_t index) {
   auto& transfer = transfers_.at(index);
-  transfer.has_ended = true;
+  transfer.end = clock_.now();
   for (auto const& participant : transfer.meeting.participants) {
     auto const stream = stream_of(participant);
     if (--streams_[stream].parts_left > 0) continue;

@@ -22,9 +22,11 @@ struct Transfer {
   // While the step runs.
   std::uint32_t arrived = 0;
   std::uint32_t phase = 0;
-  bool has_started = false;
-  bool has_ended = false;
+  Time start = kNever;
+  Time end = kNever;
 
+  [[nodiscard]] bool has_started() const { return start != kNever; }
+  [[nodiscard]] bool has_ended() const { return end != kNever; }
   [[nodiscard]] bool is_complete() const { return arrived == meeting.expected.size(); }
 };
 

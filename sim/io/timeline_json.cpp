@@ -21,6 +21,7 @@ class TimelineReader {
   Span span(Node const& node);
   LinkTraffic link(Node const& node) const;
   MemorySample sample(Node const& node) const;
+  Traffic traffic(Node const& node) const;
   NameId name(Node const& node);
   TrackId track_id(Node const& node, std::int64_t first) const;
 
@@ -50,7 +51,8 @@ bool is_span(Node const& event) {
 
 Timeline TimelineReader::read(Node const& document) {
   auto const rest = document.at("twinstep");
-  rest.allow_only({"kind", "manifest", "step_time_ps", "events", "wire", "names", "tracks", "links", "memory"});
+  rest.allow_only(
+      {"kind", "manifest", "step_time_ps", "events", "wire", "names", "tracks", "links", "memory", "traffic"});
   if (auto const kind = rest.at("kind"); kind.string() != "timeline")
     kind.fail(fmt::format("found {}, expected \"timeline\"", quoted(kind.string())),
               "give a file that holds a timeline");
@@ -63,6 +65,8 @@ Timeline TimelineReader::read(Node const& document) {
   for (auto const& node : rest.at("tracks").elements()) timeline_.tracks.push_back(track(node));
   for (auto const& node : rest.at("links").elements()) timeline_.links.push_back(link(node));
   for (auto const& node : rest.at("memory").elements()) timeline_.memory.push_back(sample(node));
+  if (auto const traffic = rest.find("traffic"))
+    for (auto const& node : traffic->elements()) timeline_.traffic.push_back(this->traffic(node));
   for (auto const& node : document.at("traceEvents").elements())
     if (is_span(node)) timeline_.spans.push_back(span(node));
   return std::move(timeline_);
@@ -129,6 +133,24 @@ MemorySample TimelineReader::sample(Node const& node) const {
     node.fail(fmt::format("found {} fields, expected track, time, category, space and change", fields.size()), "");
   return {track_id(fields[0], 0), time(fields[1]), fields[2].word<program::MemoryCategory>(),
           fields[3].word<program::MemorySpace>(), Bytes{fields[4].integer()}};
+}
+
+Traffic TimelineReader::traffic(Node const& node) const {
+  auto const fields = node.elements();
+  constexpr std::size_t kFields = 5;
+  if (fields.size() != kFields)
+    node.fail(
+        fmt::format("found {} fields, expected track, begin, end, and bytes inside nodes and between", fields.size()),
+        "");
+  auto const out = Traffic{track_id(fields[0], 0),
+                           time(fields[1]),
+                           time(fields[2]),
+                           {Bytes{fields[3].integer_from(0)}, Bytes{fields[4].integer_from(0)}}};
+  if (out.begin >= out.end)
+    node.fail(fmt::format("found the begin {} and the end {}, expected them in this order", out.begin.count(),
+                          out.end.count()),
+              "correct what makes the timeline");
+  return out;
 }
 
 Span TimelineReader::span(Node const& node) {

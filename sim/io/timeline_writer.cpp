@@ -3,11 +3,12 @@
 #include <iterator>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "sim/base/check.hpp"
-#include "sim/io/payload_rates.hpp"
+#include "sim/io/link_rates.hpp"
 #include "sim/io/quantity.hpp"
 #include "sim/io/timeline_json.hpp"
 
@@ -88,6 +89,7 @@ class TimelineWriter {
   void write_message(Span const& span);
   void write_issue(Span const& span);
   void write_rates();
+  void write_rate(std::vector<LinkRates> const& rates, std::string_view name, double LinkRates::*rate);
   void write_counters();
   void write_counter(MemorySample const& sample, Held const& held, Held const& was_used);
   void write_rest();
@@ -102,7 +104,7 @@ class TimelineWriter {
 std::string TimelineWriter::write() {
   constexpr std::size_t kBytesPerSpan = 320;
   out_.reserve(timeline_.spans.size() * kBytesPerSpan + timeline_.memory.size() * kBytesPerSpan);
-  put("{{\"schemaVersion\": 1, \"displayTimeUnit\": \"ns\", \"baseTimeNanoseconds\": 0,\n");
+  put("{{\"schemaVersion\": 1, \"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": 0,\n");
   put("\"distributedInfo\": {{\"rank\": {}, \"world_size\": {}}},\n\"traceEvents\": [",
       timeline_.tracks.empty() ? 0 : timeline_.tracks.front().rank.index(), timeline_.manifest.world_size);
   for (std::size_t i = 0; i < timeline_.tracks.size(); ++i) write_metadata(TrackId{i});
@@ -158,40 +160,37 @@ void TimelineWriter::write_span(Span const& span) {
 }
 
 /// An arrow from the host to what it issued, as libkineto draws them from a launch to its kernel. An arrow begins in an
-/// event, so the launch is one too. Viewers bind both ends to the last event of their row, which stands before them.
+/// event, so the launch is one too. Viewers bind both ends to the last event of their row, which stands before them, and
+/// know of an arrow from its begin on, which stands before its end also where both are at one moment.
 void TimelineWriter::write_issue(Span const& span) {
   auto const pid = span.track.index() + 1;
   auto const ts = microseconds(nanoseconds(span.issue));
   ++arrows_;
   begin_event();
-  put(R"({{"ph": "f", "bp": "e", "cat": "ac2g", "name": "ac2g", "id": {}, "pid": {}, "tid": {}, "ts": {}}},)"
+  put(R"({{"ph": "X", "cat": "cuda_runtime", "name": "issue", "pid": {}, "tid": 1, "ts": {}, "dur": 0.000}},)"
       "\n"
-      R"({{"ph": "X", "cat": "cuda_runtime", "name": "issue", "pid": {}, "tid": 1, "ts": {}, "dur": 0.000}},)"
+      R"({{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": {}, "pid": {}, "tid": 1, "ts": {}}},)"
       "\n"
-      R"({{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": {}, "pid": {}, "tid": 1, "ts": {}}})",
-      arrows_, pid, thread_of(span), microseconds(nanoseconds(span.start)), pid, ts, arrows_, pid, ts);
+      R"({{"ph": "f", "bp": "e", "cat": "ac2g", "name": "ac2g", "id": {}, "pid": {}, "tid": {}, "ts": {}}})",
+      pid, ts, arrows_, pid, ts, arrows_, pid, thread_of(span), microseconds(nanoseconds(span.start)));
 }
 
-/// The payload that is on its way, by kind, after each moment at which that changes. Every event of a track lists the
-/// same kinds.
+/// What one rank of each track sends, after each moment at which that changes.
 void TimelineWriter::write_rates() {
-  auto const moments = payload_rates(timeline_);
-  for (auto first = moments.begin(); first != moments.end();) {
-    auto const end = std::find_if(first, moments.end(), [&](auto const& one) { return one.track != first->track; });
-    auto was_used = std::array<bool, kEnumSize<WorkKind>>{};
-    for (auto moment = first; moment != end; ++moment)
-      for (std::size_t kind = 0; kind < was_used.size(); ++kind)
-        was_used[kind] = was_used[kind] || moment->rates[kind] > 0;
-    for (; first != end; ++first) {
-      auto series = std::string{};
-      for (std::size_t kind = 0; kind < was_used.size(); ++kind)
-        if (was_used[kind])
-          series += fmt::format(R"({}"{}": {:.3f})", series.empty() ? "" : ", ", name_of(static_cast<WorkKind>(kind)),
-                                first->rates[kind] / kGiga);
-      begin_event();
-      put(R"({{"ph": "C", "pid": {}, "ts": {}, "name": "communication payload, GB/s", "args": {{{}}}}})",
-          first->track.index() + 1, microseconds(nanoseconds(first->time)), series);
-    }
+  auto const rates = link_rates(timeline_);
+  write_rate(rates, "sent inside the node", &LinkRates::intra);
+  write_rate(rates, "sent over NICs", &LinkRates::inter);
+}
+
+void TimelineWriter::write_rate(std::vector<LinkRates> const& rates, std::string_view name, double LinkRates::*rate) {
+  auto shown = LinkRates{};
+  for (auto const& now : rates) {
+    if (now.track != shown.track) shown = {now.track, {}};
+    if (now.*rate == shown.*rate) continue;
+    shown = now;
+    begin_event();
+    put(R"({{"ph": "C", "pid": {}, "ts": {}, "name": "{}", "args": {{"GB/s": {:.6f}}}}})", now.track.index() + 1,
+        microseconds(nanoseconds(now.time)), name, now.*rate / kGiga);
   }
 }
 
@@ -264,6 +263,11 @@ void TimelineWriter::write_rest() {
   lines(timeline_.memory, [&](MemorySample const& sample) {
     put(R"([{}, {}, "{}", "{}", {}])", sample.track.index(), sample.time.count(), name_of(sample.category),
         name_of(sample.space), sample.change.count());
+  });
+  put("],\n\"traffic\": [");
+  lines(timeline_.traffic, [&](Traffic const& one) {
+    put("[{}, {}, {}, {}, {}]", one.track.index(), one.begin.count(), one.end.count(), one.bytes.intra.count(),
+        one.bytes.inter.count());
   });
   put("]}}\n");
 }

@@ -97,7 +97,16 @@ struct WireBytes {
   bool operator==(WireBytes const&) const = default;
 };
 
-/// The record of one step. Spans are ordered by track, then by op; memory samples by track, then by time.
+/// What left the ranks of a track, all of them together, at an even rate from `begin` to `end`.
+struct Traffic {
+  TrackId track;
+  Time begin;
+  Time end;
+  WireBytes bytes;
+  bool operator==(Traffic const&) const = default;
+};
+
+/// The record of one step. Spans are ordered by track, then by op; memory samples and traffic by track, then by time.
 struct Timeline {
   Manifest manifest;
   std::vector<std::string> names;  ///< texts of the spans, by NameId
@@ -105,6 +114,7 @@ struct Timeline {
   std::vector<Span> spans;
   std::vector<MemorySample> memory;
   std::vector<LinkTraffic> links;
+  std::vector<Traffic> traffic;  ///< its sum is `wire`; of a real clock nothing, which only counts
   WireBytes wire;
   Duration step_time;       ///< the last end
   std::int64_t events = 0;  ///< that the executor handled

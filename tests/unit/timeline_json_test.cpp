@@ -3,11 +3,11 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
-#include <set>
 #include <tuple>
 
-#include "sim/io/payload_rates.hpp"
+#include "sim/io/link_rates.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/trace_import.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;
@@ -55,6 +55,7 @@ Timeline two_tracks() {
                      {TrackId{0}, 1_us, MemoryCategory::kActivations, MemorySpace::kHost, 7_B},
                      {TrackId{0}, 2_us, MemoryCategory::kActivations, MemorySpace::kDevice, Bytes{-100}}};
   timeline.links = {{"nvlink", false, 4096_B, 32, 450_GBps}, {"nic", true, 0_B, 1, {}}};
+  timeline.traffic = {{TrackId{0}, 3_us, 9_us, {100_B, 0_B}}, {TrackId{0}, 4_us, 9_us, {0_B, 200_B}}};
   timeline.wire = {100_B, 200_B};
   timeline.step_time = 9_us;
   timeline.events = 17;
@@ -213,74 +214,75 @@ TEST_CASE("an arrow goes from where the host issued a communication to where it 
   CHECK(read(io::to_json(timeline)) == timeline);
 }
 
-TEST_CASE("an arrow's ends stand behind the complete events that viewers bind them to", "[io][timeline_json]") {
-  auto bound = std::set<std::tuple<std::int64_t, std::int64_t, double>>{};
-  auto arrows = 0;
-  for (auto const& event : parse(io::to_json(two_tracks())).at("traceEvents").elements()) {
-    auto const phase = event.at("ph").string();
-    if (phase == "X" && !is_mark(event)) bound.insert(place(event));
-    if (phase != "s" && phase != "f") continue;
-    CHECK(bound.contains(place(event)));
-    ++arrows;
-  }
-  CHECK(arrows == 2);
-}
-
-TEST_CASE("every event has what its phase needs", "[io][timeline_json]") {
-  for (auto const& event : parse(io::to_json(two_tracks())).at("traceEvents").elements()) {
-    auto const phase = event.at("ph").string();
-    CHECK(std::string_view{"MXCsf"}.find(phase) != std::string_view::npos);
-    CHECK(event.at("pid").integer() >= 1);
-    CHECK_FALSE(event.at("name").string().empty());
-    if (phase != "M") CHECK(event.at("ts").number() >= 0);
-    if (phase == "X") CHECK(event.at("dur").number() >= 0);
-    if (phase == "X" || phase == "s" || phase == "f") CHECK(event.at("tid").integer() >= 1);
-    if (phase == "C" || phase == "M") CHECK(event.at("args").is(io::Node::Type::kObject));
-  }
-}
-
-TEST_CASE("a counter shows the payload that is on its way", "[io][timeline_json]") {
+TEST_CASE("a viewer drops nothing of a trace, and binds arrows to launches and communications", "[io][timeline_json]") {
   auto timeline = two_tracks();
-  timeline.spans[1].bytes = 12_KB;  // from 3 us to 9 us: 2 GB/s
-  auto const rates = counters(parse(io::to_json(timeline)), "GB/s");
-  REQUIRE(rates.size() == 2);
-  CHECK(rates[0].at("pid").integer() == 1);
-  CHECK(rates[0].at("ts").number() == 3.0);
-  CHECK(rates[0].at("args").at("all_reduce").number() == 2.0);
-  CHECK(rates[1].at("ts").number() == 9.0);
-  CHECK(rates[1].at("args").at("all_reduce").number() == 0.0);
+  auto const only = [](timeline::Timeline const& shown) {
+    auto const imported = tests::import_trace(parse(io::to_json(shown)));
+    CHECK(imported.complaints == std::vector<std::string>{});
+    return imported.arrows;
+  };
+  CHECK(only(timeline) == std::vector<tests::Arrow>{{"issue", "reduce"}});
+  // A communication that starts at the very moment of its issue, one within a nanosecond, and one that takes no time.
+  auto& reduce = timeline.spans[1];
+  reduce.issue = reduce.arrive = reduce.start;
+  CHECK(only(timeline) == std::vector<tests::Arrow>{{"issue", "reduce"}});
+  reduce.end = reduce.start + 600_ps;
+  CHECK(only(timeline) == std::vector<tests::Arrow>{{"issue", "reduce"}});
+  reduce.end = reduce.start;
+  CHECK(only(timeline) == std::vector<tests::Arrow>{{"issue", "reduce"}});
 }
 
-TEST_CASE("payloads that are on their way together are added", "[io][payload_rates]") {
-  // 10 KB from 0 to 10 us, 1 GB/s; of another kind 8 KB from 5 to 9 us, 2 GB/s; the first's kind again from 9 to 19 us.
-  // One without bytes and one without length do not count.
-  auto timeline = Timeline{.tracks = {{.role = "a"}, {.role = "b"}}};
-  auto const add = [&](std::size_t track, WorkKind kind, Bytes bytes, Time start, Time end) {
-    timeline.spans.push_back({.track = TrackId{track},
-                              .stream = StreamId{0},
-                              .kind = kind,
-                              .bytes = bytes,
-                              .issue = start,
-                              .arrive = start,
-                              .start = start,
-                              .end = end});
+TEST_CASE("spans of one stream that overlap are what a viewer complains of", "[io][timeline_json]") {
+  auto timeline = two_tracks();
+  timeline.spans.push_back(timeline.spans[1]);
+  auto& other = timeline.spans.back();
+  other.issue = other.arrive = other.start = 5_us;
+  other.end = 11_us;
+  auto const imported = tests::import_trace(parse(io::to_json(timeline)));
+  REQUIRE(imported.complaints.size() == 1);
+  CHECK_THAT(imported.complaints.front(), Catch::Contains("at 5000 ns overlaps \"reduce\""));
+}
+
+TEST_CASE("counters show what one rank of a track sends, and only where it changes", "[io][timeline_json]") {
+  // 32 ranks together send 12 MB inside nodes from 3 us to 9 us: 62.5 GB/s each. Between nodes nothing until 5 us, then
+  // 640 KB until 7 us and as much again until 9 us: 10 GB/s each.
+  auto timeline = two_tracks();
+  timeline.traffic = {{TrackId{0}, 3_us, 9_us, {12_MB, 0_B}},
+                      {TrackId{0}, 5_us, 7_us, {0_B, 640_KB}},
+                      {TrackId{0}, 7_us, 9_us, {0_B, 640_KB}}};
+  auto const document = parse(io::to_json(timeline));
+  auto const shown = [&](std::string_view name) {
+    auto out = std::vector<std::pair<double, double>>{};
+    for (auto const& event : counters(document, name)) {
+      CHECK(event.at("pid").integer() == 1);
+      out.emplace_back(event.at("ts").number(), event.at("args").at("GB/s").number());
+    }
+    return out;
   };
-  add(1, WorkKind::kAllGather, 10_KB, 9_us, 19_us);
-  add(1, WorkKind::kAllGather, 10_KB, 0_us, 10_us);
-  add(1, WorkKind::kReduceScatter, 8_KB, 5_us, 9_us);
-  add(0, WorkKind::kAllGather, 0_B, 0_us, 1_us);
-  add(0, WorkKind::kAllGather, 1_KB, 2_us, 2_us);
-  add(0, WorkKind::kGemm, 1_KB, 0_us, 2_us);
-  auto times = std::vector<Time>{};
-  auto rates = std::vector<std::pair<long, long>>{};  // of gathers and reductions, MB/s
-  for (auto const& moment : io::payload_rates(timeline)) {
-    auto const rate = [&](WorkKind kind) { return std::lround(moment.rates[static_cast<std::size_t>(kind)] / 1e6); };
-    CHECK(moment.track == TrackId{1});
-    times.push_back(moment.time);
-    rates.emplace_back(rate(WorkKind::kAllGather), rate(WorkKind::kReduceScatter));
+  using Steps = std::vector<std::pair<double, double>>;
+  CHECK(shown("sent inside the node") == Steps{{3, 62.5}, {9, 0}});
+  CHECK(shown("sent over NICs") == Steps{{5, 10}, {9, 0}});
+}
+
+TEST_CASE("traffic that is on its way together is added, track by track", "[io][link_rates]") {
+  // Two ranks together: 20 KB from 0 to 10 us, 1 GB/s each; 16 KB from 5 to 9 us, 2 GB/s; 20 KB from 9 to 19 us.
+  auto timeline = Timeline{.tracks = {{.role = "a"}, {.role = "b", .multiplicity = 2}}};
+  timeline.traffic = {{TrackId{0}, 1_us, 2_us, {1_KB, 0_B}},
+                      {TrackId{1}, 0_us, 10_us, {20_KB, 0_B}},
+                      {TrackId{1}, 5_us, 9_us, {16_KB, 0_B}},
+                      {TrackId{1}, 9_us, 19_us, {20_KB, 0_B}}};
+  auto rates = std::vector<std::tuple<std::size_t, Time, long>>{};  // MB/s
+  for (auto const& moment : io::link_rates(timeline)) {
+    CHECK(moment.inter == 0);
+    rates.emplace_back(moment.track.index(), moment.time, std::lround(moment.intra / 1e6));
   }
-  CHECK(times == std::vector<Time>{0_us, 5_us, 9_us, 10_us, 19_us});
-  CHECK(rates == std::vector<std::pair<long, long>>{{1000, 0}, {1000, 2000}, {2000, 0}, {1000, 0}, {0, 0}});
+  CHECK(rates == std::vector<std::tuple<std::size_t, Time, long>>{{0, 1_us, 1000},
+                                                                  {0, 2_us, 0},
+                                                                  {1, 0_us, 1000},
+                                                                  {1, 5_us, 3000},
+                                                                  {1, 9_us, 2000},
+                                                                  {1, 10_us, 1000},
+                                                                  {1, 19_us, 0}});
 }
 
 TEST_CASE("a trace that is no timeline of ours is refused with the way out", "[io][timeline_json]") {
@@ -304,6 +306,12 @@ TEST_CASE("a trace that is no timeline of ours is refused with the way out", "[i
              Catch::Contains("start 3000000, end 1000000, expected them in this order"));
   CHECK_THAT(complaint(replace(text, "\"kind\": \"gemm\"", "\"kind\": \"gem\"")), Catch::Contains("\"gemm\""));
   CHECK_THAT(complaint(replace(text, "\"multiplicity\": 32", "\"multiplicity\": 0")), Catch::Contains("/multiplicity"));
+  CHECK_THAT(complaint(replace(text, "[0, 4000000, 9000000, 0, 200]", "[0, 4000000, 4000000, 0, 200]")),
+             Catch::Contains("/traffic/1: found the begin 4000000 and the end 4000000, expected them in this order"));
+  CHECK_THAT(complaint(replace(text, "[0, 4000000, 9000000, 0, 200]", "[2, 4000000, 9000000, 0, 200]")),
+             Catch::Contains("/traffic/1/0: found 2, expected one of the 2 tracks"));
+  CHECK_THAT(complaint(replace(text, "[0, 4000000, 9000000, 0, 200]", "[0, 4000000]")),
+             Catch::Contains("/traffic/1: found 2 fields"));
 }
 
 TEST_CASE("each track's step is marked as PyTorch's profiler does", "[io][timeline_json]") {

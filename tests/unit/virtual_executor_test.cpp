@@ -200,6 +200,30 @@ TEST_CASE("compute that starts under a collective has the SMs that are left", "[
   CHECK(span_named(timeline, "gemm").end == 3500_ns);
 }
 
+TEST_CASE("traffic follows the speeds that flows have on links which they share", "[engine][communication]") {
+  // Two nodes, 10 GB/s each. Of all_gathers of 20 KB and 60 KB each rank sends 10 KB and 30 KB, both at 5 GB/s until
+  // the short one ends after 2 us; then 20 KB are left of the long one, at 10 GB/s: 2 us more. A track of two ranks.
+  auto job = Job{2};
+  for (auto const& [name, elements] : {std::pair{"short", 20'000}, std::pair{"long", 60'000}}) {
+    auto const all = job.builder.communicator(name, {Axis::kData});
+    auto const buffer = job.buffer(elements);
+    auto const sent = Region{.buffer = buffer, .elements = elements / 2};
+    job.role.add(
+        job.role.stream(name), job.name(name),
+        Collective{
+            .kind = CollectiveKind::kAllGather, .type = DataType::kInt8, .communicator = all, .elements = elements},
+        sent, job.role.whole(buffer));
+  }
+  auto const timeline = job.run(tests::flat_cluster(2, 10_GBps, 0_us));
+  using timeline::Traffic;
+  auto const track = timeline::TrackId{0};
+  CHECK(timeline.tracks.front().multiplicity == 2);
+  CHECK(timeline.traffic == std::vector<Traffic>{{track, 0_us, 2_us, {0_B, 20_KB}},
+                                                 {track, 0_us, 2_us, {0_B, 20_KB}},
+                                                 {track, 2_us, 4_us, {0_B, 40_KB}}});
+  CHECK(timeline.wire == timeline::WireBytes{0_B, 80_KB});
+}
+
 TEST_CASE("the same program on the same machine gives the same timeline, bit for bit", "[engine]") {
   auto const run = [] {
     auto job = Job{4};
