@@ -18,6 +18,7 @@
 #include "reports/quantity_text.hpp"
 #include "reports/render/calibration_text.hpp"
 #include "sim/base/input_error.hpp"
+#include "validate/records/machine_check.hpp"
 
 namespace twinstep::app {
 namespace {
@@ -25,22 +26,27 @@ namespace {
 using validate::Calibration;
 using validate::CollectiveRecord;
 
-/// The records that a calibration may take: healthy by their own word, with a point that can be believed.
-Study usable(Study study, validate::MakeCase const& make) {
+/// Why a calibration may not take a record; nothing if it may.
+std::string obstacle_of(CollectiveRecord const& record, hardware::Cluster const& cluster) {
+  if (auto other = validate::other_library(record.library, cluster); !other.empty()) return other;
+  if (!record.is_healthy()) return fmt::format("found a record that calls itself {}", twinstep::quoted(record.health));
+  if (std::ranges::all_of(record.points, &validate::MeasuredPoint::is_outlier))
+    return "found no point that is not an outlier";
+  return {};
+}
+
+/// The records that a calibration of `cluster` may take.
+Study usable(Study study, hardware::Cluster const& cluster) {
   auto result = Study{{}, {}, std::move(study.skipped)};
   for (auto& record : study.records) {
-    auto const usable_points =
-        std::ranges::count_if(record.points, [](auto const& point) { return !point.is_outlier; });
-    if (!record.is_healthy()) {
-      auto reason = fmt::format("{}: found a record that calls itself {}", record.id, twinstep::quoted(record.health));
-      result.skipped.push_back({std::move(record), std::move(reason)});
-    } else if (usable_points == 0) {
-      auto reason = fmt::format("{}: found no point that is not an outlier", record.id);
+    if (auto const obstacle = obstacle_of(record, cluster); !obstacle.empty()) {
+      auto reason = fmt::format("{}: {}", record.id, obstacle);
       result.skipped.push_back({std::move(record), std::move(reason)});
     } else {
       result.records.push_back(std::move(record));
     }
   }
+  auto const make = case_maker(cluster);
   for (auto const& record : result.records) result.cases.push_back(make(record));
   return result;
 }
@@ -98,7 +104,7 @@ struct Outcome {
 Outcome calibrate_by(CalibrateOptions const& options, hardware::Cluster const& cluster) {
   auto const files = sort_by_content(options.files);
   auto outcome = Outcome{};
-  outcome.study = usable(study_of(files.sweeps, cluster), case_maker(cluster));
+  outcome.study = usable(study_of(files.sweeps, cluster), cluster);
   auto& profile = outcome.profile;
   profile = {options.cluster, cluster, {{}, data_hash(options.files), today()}, {}, {}, {}};
   auto const source = fmt::format("twinstep calibrate, {} (data SHA-256 {})", profile.patch.date,

@@ -1,11 +1,13 @@
 #include "app/measured_compute.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "app/output.hpp"
 #include "app/step_prediction.hpp"
+#include "validate/records/machine_check.hpp"
 
 namespace twinstep::app {
 namespace {
@@ -35,6 +37,25 @@ void add_step(validate::ComputeMeasurements& result, validate::StepRecord const&
   result.steps.push_back({record.id, *measured, predict});
 }
 
+/// The kernels of a file that can be the cluster's.
+void add_kernels(validate::ComputeMeasurements& result, std::string const& file, hardware::Cluster const& cluster,
+                 std::vector<std::string>& skipped) {
+  auto const records = validate::read_kernel_records(io::parse_file(file));
+  auto refused = std::set<std::string>{};
+  auto doubted = std::set<std::string>{};
+  for (auto const& record : records) {
+    auto const obstacle = validate::other_library(record.backend, cluster);
+    if (!obstacle.empty()) {
+      refused.insert(obstacle);
+      continue;
+    }
+    if (auto const doubt = validate::other_device(record.device, cluster); !doubt.empty()) doubted.insert(doubt);
+    result.kernels.push_back(record);
+  }
+  for (auto const& each : refused) skipped.push_back(fmt::format("{}: {}", file, each));
+  for (auto const& each : doubted) warn(fmt::format("{}: {}", file, each));
+}
+
 }  // namespace
 
 MeasurementFiles sort_by_content(std::vector<std::string> const& files) {
@@ -58,8 +79,7 @@ MeasurementFiles sort_by_content(std::vector<std::string> const& files) {
 validate::ComputeMeasurements read_compute(MeasurementFiles const& files, hardware::Cluster const& cluster,
                                            std::vector<std::string>& skipped) {
   auto result = validate::ComputeMeasurements{};
-  for (auto const& file : files.kernels)
-    std::ranges::move(validate::read_kernel_records(io::parse_file(file)), std::back_inserter(result.kernels));
+  for (auto const& file : files.kernels) add_kernels(result, file, cluster, skipped);
   for (auto const& file : files.steps)
     for (auto const& record : validate::read_step_records(io::parse_file(file)))
       add_step(result, record, cluster, skipped);

@@ -18,8 +18,8 @@ struct MeasurementFiles {
 /// everything else, text logs included, sweeps. Throws InputError for a file that cannot be read.
 [[nodiscard]] MeasurementFiles sort_by_content(std::vector<std::string> const& files);
 
-/// The kernels and steps of these files; a step that cannot be replayed on `cluster` is left out, with the reason in
-/// `skipped`.
+/// The kernels and steps of these files. Kernels of another library, and a step that cannot be replayed on `cluster`,
+/// are left out, with the reason in `skipped`; kernels of another GPU are warned of.
 [[nodiscard]] validate::ComputeMeasurements read_compute(MeasurementFiles const& files,
                                                          hardware::Cluster const& cluster,
                                                          std::vector<std::string>& skipped);

@@ -19,6 +19,16 @@ bool begins_array(std::string const& text) {
   return first != std::string::npos && text[first] == '[';
 }
 
+/// What `twinstep collective --json` prints looks like measurements and is none.
+void refuse_predictions(std::string const& file, std::string const& text) {
+  auto const first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || text[first] != '{') return;
+  auto const document = io::parse({file, text});
+  if (document.has("fidelity") && document.has("rows"))
+    document.fail("found what `twinstep collective --json` predicts, expected measurements",
+                  "give a log of nccl-tests or what `twinstep measure collective --json` prints");
+}
+
 /// The nodes of `cluster` are the hosts of the log, if it has several.
 void check_hosts(std::string const& file, records::CollectiveLog const& log, hardware::Cluster const& cluster) {
   auto ranks = std::map<std::string, std::int64_t>{};
@@ -51,6 +61,7 @@ std::vector<validate::CollectiveRecord> read_measured_records(std::string const&
                                                               std::optional<hardware::Cluster> const& named) {
   auto const text = records::unzipped(file, io::read_text(file));
   if (begins_array(text)) return validate::read_collective_records(io::parse({file, text}));
+  refuse_predictions(file, text);
   auto const logs = records::read_nccl_tests(file, text);
   if (!named)
     throw InputError{fmt::format(

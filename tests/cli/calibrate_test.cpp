@@ -93,6 +93,34 @@ TEST_CASE("validate tells what a calibrated profile was fitted on from what it o
   CHECK_THAT(std::string{rows.back().at("note").string()}, Catch::StartsWith("extrapolated"));
 }
 
+TEST_CASE("calibrate takes no sweep of another library, and says where a GPU is another", "[cli][calibrate]") {
+  auto const folder = Scratch{};
+  auto const profile = folder.path("ours.json");
+  auto const of = [&](std::string_view key, std::string_view value) {
+    auto const more = fmt::format(R"("id": "ours", "{}": "{}", )", key, value);
+    return folder.write("records.json", with(records(), R"("id": "ours", )", more));
+  };
+  check_refused(calibrate("dgx-h100-ndr", of("backend", "gloo"), profile),
+                "ours: was measured with gloo, but dgx-h100-ndr runs nccl: name a cluster that runs the same");
+  CHECK_FALSE(std::filesystem::exists(profile));
+  auto const kernels = folder.write("kernels.json", R"([{"measurement": "gemm", "device": "a CPU", "backend": "gloo",
+    "dtype": "bf16", "m": 4096, "n": 4096, "k": 4096, "time_us": 9e5}])");
+  check_refused(calibrate("dgx-h100-ndr", kernels, profile),
+                "kernels.json: was measured with gloo, but dgx-h100-ndr runs nccl");
+  auto const other = calibrate("dgx-h100-ndr", of("gpu", "NVIDIA A100-SXM4-80GB"), profile);
+  CHECK(other.exit_code == 0);
+  CHECK_THAT(other.err, Catch::Contains("ours: was measured on NVIDIA A100-SXM4-80GB, but dgx-h100-ndr has h100"));
+}
+
+TEST_CASE("what is predicted is not taken as measured", "[cli][calibrate]") {
+  auto const folder = Scratch{};
+  auto const predicted = run_twinstep({"collective", "dgx-h100-ndr", "--op", "all_reduce", "--ranks", "8", "--json"});
+  auto const file = folder.write("predicted.json", predicted.out);
+  auto const complaint = std::string{"predicted.json:1:1: found what `twinstep collective --json` predicts, expected"};
+  check_refused(run_twinstep({"validate", "collectives", file, "--cluster", "dgx-h100-ndr"}), complaint);
+  check_refused(calibrate("dgx-h100-ndr", file, folder.path("ours.json")), complaint);
+}
+
 TEST_CASE("calibrate writes profiles that are read again, however far measurements lie from predictions",
           "[cli][calibrate]") {
   auto const folder = Scratch{};

@@ -29,14 +29,18 @@ bool are_of_one_model(std::string const& device, std::string const& description)
 
 }  // namespace
 
-void check_machine(CollectiveRecord const& record, hardware::Cluster const& machine, std::vector<std::string>& found) {
-  if (!machine.library.name.empty() && record.library != machine.library.name)
-    found.push_back(fmt::format("was measured with {}, but {} runs {}: name a cluster that runs the same",
-                                one_line(record.library), machine.name, machine.library.name));
+std::string other_library(std::string const& library, hardware::Cluster const& machine) {
+  auto const& its = machine.library.name;
+  if (library.empty() || its.empty() || library == its) return {};
+  return fmt::format("was measured with {}, but {} runs {}: name a cluster that runs the same", one_line(library),
+                     machine.name, its);
+}
+
+std::string other_device(std::string const& device, hardware::Cluster const& machine) {
   auto const& gpu = machine.node.gpu;
-  if (!are_of_one_model(record.device, gpu.description))
-    found.push_back(fmt::format("was measured on {}, but {} has {} ({}): name the cluster that was measured",
-                                one_line(record.device), machine.name, gpu.name, gpu.description));
+  if (are_of_one_model(device, gpu.description)) return {};
+  return fmt::format("was measured on {}, but {} has {} ({}): name the cluster that was measured", one_line(device),
+                     machine.name, gpu.name, gpu.description);
 }
 
 }  // namespace twinstep::validate

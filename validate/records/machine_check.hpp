@@ -1,15 +1,17 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "sim/hardware/cluster.hpp"
-#include "validate/records/collective_record.hpp"
 
+/// Whether something can have been measured on a machine at all, by what its record says of itself: sentences without
+/// the name of the record; nothing where both agree, or where either side does not say.
 namespace twinstep::validate {
 
-/// Whether a record can be of `machine` at all: the part of `check_records` that looks at the library and at the name
-/// of the device. Adds sentences without the id of the record; none where either side does not say.
-void check_machine(CollectiveRecord const& record, hardware::Cluster const& machine, std::vector<std::string>& found);
+/// That `machine` runs another collective library; kernels of a CPU count as Gloo's.
+[[nodiscard]] std::string other_library(std::string const& library, hardware::Cluster const& machine);
+
+/// That its GPUs are of another model than `device` names: "NVIDIA H100 80GB HBM3".
+[[nodiscard]] std::string other_device(std::string const& device, hardware::Cluster const& machine);
 
 }  // namespace twinstep::validate

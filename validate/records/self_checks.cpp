@@ -144,7 +144,8 @@ std::vector<std::string> check_records(std::vector<CollectiveRecord> const& reco
     check_units(record, found);
     check_ranks(record, found);
     if (auto const machine = machine_of ? machine_of(record) : std::nullopt) {
-      check_machine(record, *machine, found);
+      for (auto& sentence : {other_library(record.library, *machine), other_device(record.device, *machine)})
+        if (!sentence.empty()) found.push_back(sentence);
       check_links(record, *machine, found);
     }
     for (auto const& sentence : found) sentences.push_back(fmt::format("{}: {}", record.id, sentence));
