@@ -1,5 +1,6 @@
 #include "app/ask.hpp"
 
+#include "app/host_share.hpp"
 #include "app/software.hpp"
 #include "app/version.hpp"
 #include "app/way_out.hpp"
@@ -11,17 +12,6 @@ namespace twinstep::app {
 hardware::Cluster machine_of(Scenario const& scenario) {
   return with_software(scenario.cluster, scenario.plan.strategy);
 }
-
-namespace {
-
-/// The ranks of a host share its memory and drives evenly.
-void hold_against_host(reports::Summary& summary, hardware::Node const& node) {
-  auto const ranks = node.gpus_per_host > 0 ? node.gpus_per_host : node.gpus;
-  reports::hold_against_host(summary, node.host.memory_capacity.value / ranks,
-                             node.drives ? node.drives->capacity.value / ranks : Bytes{});
-}
-
-}  // namespace
 
 Outcome run_step(Scenario const& scenario, engine::RunOptions options) {
   return run_step(scenario, engine::Machine{machine_of(scenario)}, options);
@@ -40,7 +30,8 @@ Outcome run_step(Scenario const& scenario, engine::Machine const& machine, engin
   run.summary = reports::summarize(run.timeline);
   if (!std::holds_alternative<strategies::Transformer>(scenario.model)) run.summary.counted = "samples";
   run.summary.network_is_free = scenario.network_is_free;
-  hold_against_host(run.summary, scenario.cluster.node);
+  auto const [memory, drives] = host_share(scenario.cluster.node);
+  reports::hold_against_host(run.summary, memory, drives);
   if (auto const& error = scenario.cluster.step_error)
     run.summary.interval = {to_duration(to_seconds(run.summary.step_time) * error->low.value),
                             to_duration(to_seconds(run.summary.step_time) * error->high.value)};

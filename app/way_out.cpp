@@ -65,7 +65,9 @@ std::string find_way_out(Scenario const& scenario) {
                          plan.recompute == Recompute::kFull ? " + recompute" : "",
                          reports::memory_text(run->summary.peak.total()));
   }
-  return "no strategy fits on these GPUs: use more of them, a smaller micro-batch or shorter sequences";
+  auto const has_sequences = std::holds_alternative<strategies::Transformer>(scenario.model);
+  return fmt::format("no strategy fits on these GPUs: use more of them{} a smaller micro-batch{}",
+                     has_sequences ? "," : " or", has_sequences ? " or shorter sequences" : "");
 }
 
 }  // namespace twinstep::app

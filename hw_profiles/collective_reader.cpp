@@ -19,7 +19,7 @@ hardware::Link read_link(NumberReader const& numbers, Node const& node) {
           .multicast_efficiency = numbers.sourced(node, "multicast_efficiency", fraction_from_zero),
           .rack_multicast_efficiency = numbers.sourced(node, "rack_multicast_efficiency", fraction_from_zero),
           .multicast_latency = numbers.sourced(node, "multicast_latency", duration),
-          .ll_limit = numbers.sourced(node, "ll_limit", bandwidth_from_zero)};
+          .ll_limit = numbers.optional(node, "ll_limit", bandwidth)};
 }
 
 hardware::Transport read_transport(NumberReader const& numbers, Node const& node) {
@@ -153,7 +153,7 @@ hardware::Library read_library(NumberReader const& numbers, Node const& node) {
       .tree_efficiency = numbers.sourced(node, "tree_efficiency", fraction),
       .multicast_tree_efficiency = numbers.sourced(node, "multicast_tree_efficiency", fraction),
       .multicast_chunk_overhead = numbers.sourced(node, "multicast_chunk_overhead", size),
-      .ll_limit_per_channel = numbers.sourced(node, "ll_limit_per_channel", bandwidth_from_zero),
+      .ll_limit_per_channel = numbers.optional(node, "ll_limit_per_channel", bandwidth),
       .memory_bytes_per_wire_byte = numbers.sourced(node, "memory_bytes_per_wire_byte", number_from_zero),
       .buffers = numbers.sourced(node, "buffers", size)};
   if (auto const environment = node.find("environment"))

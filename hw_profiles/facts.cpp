@@ -123,7 +123,8 @@ class FactReader {
  private:
   void read_inside() {
     auto const word = facts_.find("intra");
-    auto inside = Inside{"", gpus_ == 1 ? IntraNode::kNone : reference_.intra, "", reference_.gpus_per_host > 0};
+    auto inside =
+        Inside{"", gpus_ == 1 ? IntraNode::kNone : reference_.intra, "", reference_.gpus_per_host.has_value()};
     if (word) inside = find_word(*word, "how GPUs of a node are linked", kInsides);
     intra_ = inside.intra;
     if (inside.is_rack) read_rack();
@@ -172,22 +173,28 @@ class FactReader {
     node.link = {};
     if (intra_ != IntraNode::kNone) {
       auto const is_pcie = intra_ == IntraNode::kPcieP2p || intra_ == IntraNode::kPcieStaged;
-      node.gpu_link = is_pcie ? gpu_.pcie : gpu_.link;
+      auto const& link = is_pcie ? gpu_.pcie : gpu_.link;
+      if (!link)
+        facts_.at("gpu").fail(
+            fmt::format("found GPU {}, whose profile has no {}, but the GPUs of a node are joined by it",
+                        quoted(gpu_.name), is_pcie ? "\"pcie\"" : "\"link\""),
+            "add it to the profile");
+      node.gpu_link = *link;
       node.link = read_link(named(link_, "link"));
     }
     // The same fraction of its slot as the GPU of the reference node reaches.
-    if (gpu_.name != reference_.gpu.name)
+    if (gpu_.name != reference_.gpu.name && gpu_.pcie && reference_.gpu.pcie)
       node.pcie = {
-          reference_.pcie.value * (gpu_.pcie.value.count() / reference_.gpu.pcie.value.count()), Basis::kDerived,
-          fmt::format("the fraction of its slot that is reached in {}; {}", reference_.name, gpu_.pcie.source)};
+          reference_.pcie.value * (gpu_.pcie->value.count() / reference_.gpu.pcie->value.count()), Basis::kDerived,
+          fmt::format("the fraction of its slot that is reached in {}; {}", reference_.name, gpu_.pcie->source)};
     // Of smaller nodes it is not known that they share; of larger ones, that they have as much memory a GPU.
     node.gpus_per_pcie_switch = node.gpus < reference_.gpus ? 1 : std::gcd(reference_.gpus_per_pcie_switch, node.gpus);
     if (auto const hosts = divide_up(node.gpus, reference_.gpus); hosts > 1 && trays_per_domain_ == 1) {
       auto const scale = static_cast<double>(hosts);
       node.host.memory_bandwidth.value = reference_.host.memory_bandwidth.value * scale;
-      node.host.memory_capacity.value = reference_.host.memory_capacity.value * hosts;
+      if (auto& capacity = node.host.memory_capacity) capacity->value = capacity->value * hosts;
     }
-    node.gpus_per_host = trays_per_domain_ > 1 ? gpus_ : 0;
+    node.gpus_per_host = trays_per_domain_ > 1 ? std::optional{gpus_} : std::nullopt;
     node.nics = nics();
     node.nics_from = facts_.find("nics_per_node") ? stated : as_reference;
     if (node.gpus % node.nics != 0 && node.nics % node.gpus != 0)

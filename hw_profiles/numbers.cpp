@@ -68,6 +68,13 @@ std::int64_t count_in_node(Node const& node) {
 Bytes size(Node const& node) {
   return node.bytes();
 }
+Bytes capacity(Node const& node) {
+  auto const bytes = node.bytes();
+  if (bytes == Bytes{})
+    node.fail(fmt::format("found {}, expected a capacity above zero", twinstep::quoted(node.string())),
+              "state it, or leave the key out where it may be unknown: a host's memory, drives");
+  return bytes;
+}
 Duration duration(Node const& node) {
   auto const delay = node.duration();
   if (delay > kLongestDelay)
@@ -85,15 +92,6 @@ FlopsPerSecond flop_rate(Node const& node) {
 
 double fraction_from_zero(Node const& node) {
   return node.number() == 0 ? 0 : fraction(node);
-}
-
-std::int64_t count_from_zero(Node const& node) {
-  return node.integer_from(0) == 0 ? 0 : count(node);
-}
-
-BytesPerSecond bandwidth_from_zero(Node const& node) {
-  auto const is_zero = node.string() == "0 GB/s" || node.string() == "0 B/s";
-  return is_zero ? BytesPerSecond{} : bandwidth(node);
 }
 
 std::string text(Node const& parent, std::string_view key) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,12 +22,11 @@ namespace twinstep::hw_profiles {
 [[nodiscard]] double fraction(io::Node const& node);            ///< above 0 and up to 1
 [[nodiscard]] double fraction_from_zero(io::Node const& node);  ///< 0 for "does not have it"
 [[nodiscard]] std::int64_t count(io::Node const& node);
-[[nodiscard]] std::int64_t count_from_zero(io::Node const& node);
 [[nodiscard]] std::int64_t count_in_node(io::Node const& node);
 [[nodiscard]] Bytes size(io::Node const& node);
+[[nodiscard]] Bytes capacity(io::Node const& node);  ///< a size above zero
 [[nodiscard]] Duration duration(io::Node const& node);
 [[nodiscard]] BytesPerSecond bandwidth(io::Node const& node);
-[[nodiscard]] BytesPerSecond bandwidth_from_zero(io::Node const& node);  ///< 0 for "no limit"
 [[nodiscard]] FlopsPerSecond flop_rate(io::Node const& node);
 
 [[nodiscard]] std::string text(io::Node const& parent, std::string_view key);
@@ -64,6 +64,12 @@ class NumberReader {
     result.basis = hardware::Basis::kScenario;
     result.source = "scenario";
     return result;
+  }
+
+  /// The same, or nothing without the key: what is not known, or not there.
+  template <class Read>
+  auto optional(io::Node const& parent, std::string_view key, Read read) const {
+    return parent.find(key) ? std::optional{sourced(parent, key, read)} : std::nullopt;
   }
 
   std::int64_t counted(io::Node const& parent, std::string_view key, hardware::Provenance& from,

@@ -38,15 +38,12 @@ hardware::KernelEfficiency Reader::kernel_efficiency(Node const& node) const {
                                                .attention_forward = sourced(node, "attention_forward", fraction),
                                                .attention_backward = sourced(node, "attention_backward", fraction),
                                                .memory = sourced(node, "memory", fraction)};
-  if (node.find("gemm_fp8")) efficiency.gemm_fp8 = sourced(node, "gemm_fp8", fraction);
-  if (node.find("gemm_tile_rows") || node.find("gemm_tile_columns")) {
-    efficiency.gemm_tile_rows = sourced(node, "gemm_tile_rows", count);
-    efficiency.gemm_tile_columns = sourced(node, "gemm_tile_columns", count);
-  }
-  if (node.find("convolution_tile_rows") || node.find("convolution_tile_columns")) {
-    efficiency.convolution_tile_rows = sourced(node, "convolution_tile_rows", count);
-    efficiency.convolution_tile_columns = sourced(node, "convolution_tile_columns", count);
-  }
+  efficiency.gemm_fp8 = optional(node, "gemm_fp8", fraction);
+  if (node.find("gemm_tile_rows") || node.find("gemm_tile_columns"))
+    efficiency.gemm_tile = {sourced(node, "gemm_tile_rows", count), sourced(node, "gemm_tile_columns", count)};
+  if (node.find("convolution_tile_rows") || node.find("convolution_tile_columns"))
+    efficiency.convolution_tile = {sourced(node, "convolution_tile_rows", count),
+                                   sourced(node, "convolution_tile_columns", count)};
   if (auto const kernels = node.find("attention_kernels"); kernels && !kernels->is(Node::Type::kNull))
     for (auto const& [name, kernel] : kernels->members()) {
       kernel.allow_only({"forward", "backward"});
@@ -62,18 +59,18 @@ hardware::Gpu Reader::gpu(Node const& node) const {
                    "kernel_start", "context_memory"});
   auto gpu = hardware::Gpu{.name = text(node, "name"),
                            .description = optional_text(node, "description"),
-                           .memory_capacity = sourced(node, "memory_capacity", size),
+                           .memory_capacity = sourced(node, "memory_capacity", capacity),
                            .memory_bandwidth = sourced(node, "memory_bandwidth", bandwidth),
                            .sm_count = sourced(node, "sm_count", count),
+                           .compute_capability = optional(node, "compute_capability", count),
+                           .pcie = optional(node, "pcie", bandwidth),
                            .efficiency = kernel_efficiency(node.at("efficiency")),
                            .kernel_start = sourced(node, "kernel_start", duration),
                            .context_memory = sourced(node, "context_memory", size)};
-  if (node.find("compute_capability")) gpu.compute_capability = sourced(node, "compute_capability", count_from_zero);
   if (node.find("link_class")) {
     gpu.link_class = text(node, "link_class");
     gpu.link = sourced(node, "link", bandwidth);
   }
-  if (node.find("pcie")) gpu.pcie = sourced(node, "pcie", bandwidth);
   auto const peaks = node.at("peaks");
   for (auto const& [name, peak] : peaks.members()) {
     auto const type = find_enum<DataType>(name);
@@ -94,7 +91,7 @@ hardware::Host Reader::host(Node const& node) const {
                      .launch = sourced(node, "launch", duration),
                      .communication_launch = sourced(node, "communication_launch", duration),
                      .memory_bandwidth = sourced(node, "memory_bandwidth", bandwidth),
-                     .memory_capacity = sourced(node, "memory_capacity", size)};
+                     .memory_capacity = optional(node, "memory_capacity", capacity)};
   if (node.find("memory_efficiency")) host.memory_efficiency = sourced(node, "memory_efficiency", fraction);
   return host;
 }
@@ -103,7 +100,7 @@ hardware::Drives Reader::drives(Node const& node) const {
   node.allow_only({"read", "write", "capacity"});
   return {.read = sourced(node, "read", bandwidth),
           .write = sourced(node, "write", bandwidth),
-          .capacity = sourced(node, "capacity", size)};
+          .capacity = optional(node, "capacity", capacity)};
 }
 
 void check_counts(Node const& document, hardware::Node const& node) {
@@ -119,14 +116,13 @@ void check_counts(Node const& document, hardware::Node const& node) {
     document.at("gpus").fail(
         fmt::format("found {} GPUs in a {}, expected at most {}", node.gpus, name_of(node.intra), most),
         "larger nodes have switches: \"nvswitch\"");
-  if (node.gpus_per_host > 0 &&
-      (node.gpus % node.gpus_per_host != 0 || node.nics % (node.gpus / node.gpus_per_host) != 0))
+  auto const at_host = node.gpus_on_host();
+  if (node.gpus % at_host != 0 || node.nics % (node.gpus / at_host) != 0)
     document.at("gpus_per_host")
-        .fail(fmt::format("found {} GPUs at a host, expected hosts with equal shares of {} GPUs and {} NICs",
-                          node.gpus_per_host, node.gpus, node.nics),
+        .fail(fmt::format("found {} GPUs at a host, expected hosts with equal shares of {} GPUs and {} NICs", at_host,
+                          node.gpus, node.nics),
               "give every host as many of both");
-  if (node.gpus_per_host > 0 && node.intra != hardware::IntraNode::kNvSwitch &&
-      node.intra != hardware::IntraNode::kMesh)
+  if (node.gpus_per_host && node.intra != hardware::IntraNode::kNvSwitch && node.intra != hardware::IntraNode::kMesh)
     document.at("gpus_per_host")
         .fail("found several hosts whose GPUs NVLink does not join, expected \"nvswitch\" or \"mesh\"",
               "leave gpus_per_host out");
@@ -211,7 +207,7 @@ hardware::Stack Reader::stack(Node const& node) const {
                                .loss = sourced(node, "loss", positive_number),
                                .optimizer = sourced(node, "optimizer", positive_number),
                                .gradient_bytes = sourced(node, "gradient_bytes", number_from_zero),
-                               .held_sms = sourced(node, "held_sms", number_from_zero),
+                               .held_sms = sourced(node, "held_sms", fraction_from_zero),
                                .lateness = sourced(node, "lateness", number_from_zero)};
   if (auto const families = node.find("fitted_on"))
     for (auto const& family : families->elements())
@@ -257,10 +253,10 @@ void check_fit(Node const& document, hardware::Cluster const& cluster) {
     document.at("nodes").fail(fmt::format("found {} nodes, but fabric {} connects {}", cluster.nodes,
                                           twinstep::quoted(fabric.name), fabric.capacity()),
                               "use fewer nodes, or a fabric with another tier in its \"levels\"");
-  if (fabric.ports_per_node > cluster.node.nics)
+  if (fabric.ports_per_node && *fabric.ports_per_node > cluster.node.nics)
     document.at("fabric")
         .at("ports_per_node")
-        .fail(fmt::format("found {} ports for each node, but node {} has {} NICs", fabric.ports_per_node,
+        .fail(fmt::format("found {} ports for each node, but node {} has {} NICs", *fabric.ports_per_node,
                           twinstep::quoted(cluster.node.name), cluster.node.nics),
               "lower it, or leave it out to plug in all of them");
 }

@@ -1,6 +1,7 @@
 #include "hw_profiles/writer.hpp"
 
 #include <concepts>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -68,6 +69,11 @@ std::string sourced_text(std::string const& value, hardware::Basis basis, std::s
 template <class T>
 void put(Writer& out, std::string_view key, Sourced<T> const& number) {
   out.member(key, sourced_text(value_text(number.value), number.basis, number.source));
+}
+
+template <class T>
+void put(Writer& out, std::string_view key, std::optional<Sourced<T>> const& number) {
+  if (number) put(out, key, *number);
 }
 
 void put(Writer& out, std::string_view key, std::int64_t count, Provenance const& from) {
@@ -236,21 +242,21 @@ void put(Writer& out, std::string_view key, hardware::Gpu const& gpu) {
     put(out, "link_class", gpu.link_class);
     put(out, "link", gpu.link);
   }
-  if (gpu.pcie.value.count() > 0) put(out, "pcie", gpu.pcie);
+  put(out, "pcie", gpu.pcie);
   out.open("efficiency", '{');
   put(out, "gemm", gpu.efficiency.gemm);
-  if (gpu.efficiency.gemm_fp8.value > 0) put(out, "gemm_fp8", gpu.efficiency.gemm_fp8);
+  put(out, "gemm_fp8", gpu.efficiency.gemm_fp8);
   put(out, "gemm_half_k", gpu.efficiency.gemm_half_k);
   put(out, "attention_forward", gpu.efficiency.attention_forward);
   put(out, "attention_backward", gpu.efficiency.attention_backward);
   put(out, "memory", gpu.efficiency.memory);
-  if (gpu.efficiency.gemm_tile_rows.value > 0) {
-    put(out, "gemm_tile_rows", gpu.efficiency.gemm_tile_rows);
-    put(out, "gemm_tile_columns", gpu.efficiency.gemm_tile_columns);
+  if (auto const& tile = gpu.efficiency.gemm_tile) {
+    put(out, "gemm_tile_rows", tile->rows);
+    put(out, "gemm_tile_columns", tile->columns);
   }
-  if (gpu.efficiency.convolution_tile_rows.value > 0) {
-    put(out, "convolution_tile_rows", gpu.efficiency.convolution_tile_rows);
-    put(out, "convolution_tile_columns", gpu.efficiency.convolution_tile_columns);
+  if (auto const& tile = gpu.efficiency.convolution_tile) {
+    put(out, "convolution_tile_rows", tile->rows);
+    put(out, "convolution_tile_columns", tile->columns);
   }
   if (!gpu.efficiency.attention_kernels.empty()) {
     out.open("attention_kernels", '{');
@@ -309,7 +315,7 @@ void put(Writer& out, std::string_view key, hardware::Node const& node) {
   if (!node.link.name.empty()) put(out, "link", node.link);
   put(out, "pcie", node.pcie);
   put(out, "gpus_per_pcie_switch", node.gpus_per_pcie_switch, node.gpus_per_pcie_switch_from);
-  if (node.gpus_per_host > 0) put(out, "gpus_per_host", node.gpus_per_host, node.gpus_from);
+  if (node.gpus_per_host) put(out, "gpus_per_host", *node.gpus_per_host, node.gpus_from);
   put(out, "nics", node.nics, node.nics_from);
   put(out, "nic", node.nic);
   out.open("host", '{');
@@ -337,7 +343,7 @@ void put(Writer& out, std::string_view key, hardware::Fabric const& fabric) {
   put(out, "transport", fabric.transport);
   put(out, "is_rail_optimised", fabric.is_rail_optimised);
   put(out, "port", fabric.port);
-  if (fabric.ports_per_node > 0) put(out, "ports_per_node", fabric.ports_per_node, fabric.ports_per_node_from);
+  if (fabric.ports_per_node) put(out, "ports_per_node", *fabric.ports_per_node, fabric.ports_per_node_from);
   out.open("levels", '[');
   for (auto const& level : fabric.levels) {
     out.open("", '{');

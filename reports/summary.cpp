@@ -38,8 +38,12 @@ void add_rates(Summary& summary, timeline::Manifest const& manifest) {
   summary.hfu = utilisation(manifest.hardware_flops);
 }
 
-bool holds(Bytes capacity, Bytes needed) {
-  return capacity == Bytes{} || needed <= capacity;
+bool holds(std::optional<Bytes> capacity, Bytes needed) {
+  return !capacity || needed <= *capacity;
+}
+
+std::optional<Bytes> device_capacity(Summary const& summary) {
+  return summary.capacity > Bytes{} ? std::optional{summary.capacity} : std::nullopt;
 }
 
 void add_memory(Summary& summary, Timeline const& timeline) {
@@ -55,7 +59,7 @@ void add_memory(Summary& summary, Timeline const& timeline) {
     if (TrackId{i} == summary.reserved_peak.track) summary.allocator->segments = use->segments;
   }
   summary.capacity = timeline.manifest.memory_capacity;
-  summary.fits = holds(summary.capacity, summary.needed().total());
+  summary.fits = holds(device_capacity(summary), summary.needed().total());
   summary.host_peak = find_worst_peak(timeline, MemorySpace::kHost).total();
   summary.nvme_peak = find_worst_peak(timeline, MemorySpace::kNvme).total();
 }
@@ -100,7 +104,7 @@ Summary summarize(Timeline const& timeline) {
   return summary;
 }
 
-void hold_against_host(Summary& summary, Bytes memory, Bytes drives) {
+void hold_against_host(Summary& summary, std::optional<Bytes> memory, std::optional<Bytes> drives) {
   summary.host_capacity = memory;
   summary.nvme_capacity = drives;
   summary.fits = summary.fits && holds(memory, summary.host_peak) && holds(drives, summary.nvme_peak);
@@ -117,11 +121,11 @@ std::vector<MemoryCategory> largest_categories(BytesByCategory const& held) {
 
 Shortage shortage_of(Summary const& summary) {
   TWINSTEP_CHECK(!summary.fits, "only a step that does not fit has a reason for it");
-  if (auto const needed = summary.needed().total(); !holds(summary.capacity, needed))
+  if (auto const needed = summary.needed().total(); !holds(device_capacity(summary), needed))
     return {"device memory", needed, summary.capacity};
   if (!holds(summary.host_capacity, summary.host_peak))
-    return {"host memory", summary.host_peak, summary.host_capacity};
-  return {"NVMe", summary.nvme_peak, summary.nvme_capacity};
+    return {"host memory", summary.host_peak, *summary.host_capacity};
+  return {"NVMe", summary.nvme_peak, summary.nvme_capacity.value()};
 }
 
 std::string why_it_does_not_fit(Summary const& summary) {

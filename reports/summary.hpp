@@ -60,8 +60,8 @@ struct Summary {
   std::string way_out;           ///< for a step that does not fit: what would, from whoever tried; may be empty
   Bytes host_peak;               ///< most that one track holds in host memory
   Bytes nvme_peak;
-  Bytes host_capacity;  ///< a rank's share of its host's memory; 0 if unknown
-  Bytes nvme_capacity;  ///< likewise of its drives
+  std::optional<Bytes> host_capacity;  ///< a rank's share of its host's memory; absent where it is not known
+  std::optional<Bytes> nvme_capacity;  ///< likewise of its drives
 
   /// Time in which a communication of a rank waits or transfers and no kernel runs there; of the worst track.
   Duration exposed_communication;
@@ -83,9 +83,9 @@ struct Summary {
 /// Cost: a few sorts of the spans.
 [[nodiscard]] Summary summarize(timeline::Timeline const& timeline);
 
-/// Holds what a rank needs beside its device against its shares of the host's memory and drives; 0 for unknown ones. A
-/// step for which they are too small does not fit.
-void hold_against_host(Summary& summary, Bytes memory, Bytes drives);
+/// Holds what a rank needs beside its device against its shares of the host's memory and drives, where they are known.
+/// A step for which they are too small does not fit.
+void hold_against_host(Summary& summary, std::optional<Bytes> memory, std::optional<Bytes> drives);
 
 /// The categories that hold memory, the largest first; ties in the order of the enumeration.
 [[nodiscard]] std::vector<program::MemoryCategory> largest_categories(BytesByCategory const& held);

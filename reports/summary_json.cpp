@@ -68,7 +68,9 @@ void write_memory(JsonWriter& json, Summary const& summary) {
   write_candidates(json, summary);
   write_reserved(json, summary);
   json.member("host_memory_bytes", summary.host_peak);
+  json.member("host_memory_capacity_bytes", summary.host_capacity);
   json.member("nvme_bytes", summary.nvme_peak);
+  json.member("nvme_capacity_bytes", summary.nvme_capacity);
 }
 
 void write_does_not_fit(JsonWriter& json, Summary const& summary) {
@@ -174,6 +176,7 @@ std::string summary_json(Summary const& summary, Seconds wall, std::optional<Why
   json.member("clock", name_of(summary.clock));
   json.member("world_size", summary.world_size);
   json.member("tokens", summary.tokens);
+  json.member("tokens_are", summary.counted);
   json.member("step_time_s", summary.step_time);
   json.member("tokens_per_s", summary.token_rate.count());
   json.member("tokens_per_s_per_gpu", summary.token_rate_per_gpu.count());
@@ -202,15 +205,31 @@ std::string summary_json(Infeasible const& infeasible, Seconds wall) {
   json.member("feasible", false);
   json.member("reason", infeasible.reason);
   json.member("way_out", infeasible.way_out);
-  for (auto const* const key : {"clock", "world_size", "tokens", "step_time_s", "tokens_per_s", "tokens_per_s_per_gpu",
-                                "model_tflops_per_gpu", "mfu", "hfu"})
+  for (auto const* const key : {"clock", "world_size", "tokens", "tokens_are", "step_time_s", "tokens_per_s",
+                                "tokens_per_s_per_gpu", "model_tflops_per_gpu", "mfu", "hfu"})
     json.member(key, nullptr);
   json.member("fits", false);
-  for (auto const* const key :
-       {"peak_memory_bytes", "memory_capacity_bytes", "memory", "memory_peak", "memory_candidates", "memory_warning",
-        "reserved_memory_bytes", "memory_allocator", "host_memory_bytes", "nvme_bytes", "does_not_fit",
-        "exposed_communication_s", "communication_s", "breakdown", "bytes_on_wire", "links", "interval", "calibration",
-        "events"})
+  for (auto const* const key : {"peak_memory_bytes",
+                                "memory_capacity_bytes",
+                                "memory",
+                                "memory_peak",
+                                "memory_candidates",
+                                "memory_warning",
+                                "reserved_memory_bytes",
+                                "memory_allocator",
+                                "host_memory_bytes",
+                                "host_memory_capacity_bytes",
+                                "nvme_bytes",
+                                "nvme_capacity_bytes",
+                                "does_not_fit",
+                                "exposed_communication_s",
+                                "communication_s",
+                                "breakdown",
+                                "bytes_on_wire",
+                                "links",
+                                "interval",
+                                "calibration",
+                                "events"})
     json.member(key, nullptr);
   json.member("wall_s", wall.count());
   json.end_object();

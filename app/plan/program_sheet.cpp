@@ -125,7 +125,7 @@ class Adding {
     auto const& node = machine_.cluster().node;
     auto const reads = copy.direction == CopyDirection::kNvmeToHost;
     if (!node.drives || (!reads && copy.direction != CopyDirection::kHostToNvme)) return std::nullopt;
-    auto const ranks = static_cast<double>(node.gpus_per_host > 0 ? node.gpus_per_host : node.gpus);
+    auto const ranks = static_cast<double>(node.gpus_on_host());
     return (reads ? node.drives->read.value : node.drives->write.value) * (1 / ranks);
   }
   /// While one part of the states is updated, the one before is written and the next is read.

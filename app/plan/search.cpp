@@ -11,6 +11,7 @@
 #include "app/parallel.hpp"
 #include "app/plan/steady_step.hpp"
 #include "reports/quantity_text.hpp"
+#include "sim/base/check.hpp"
 #include "sim/base/input_error.hpp"
 #include "strategies/plan/read_plan.hpp"
 
@@ -67,26 +68,19 @@ std::optional<Simulated> simulate_start(Question const& question, Machines const
   return simulate(question, machines, candidate);
 }
 
-/// The ranks of a host share its memory and drives evenly.
-Capacity capacity_of(hardware::Node const& node) {
-  auto const ranks = node.gpus_per_host > 0 ? node.gpus_per_host : node.gpus;
-  return {node.gpu.memory_capacity.value, node.host.memory_capacity.value / ranks,
-          node.drives ? node.drives->capacity.value / ranks : Bytes{}};
-}
-
 struct Need {
   std::string_view of;
   Bytes needs;
-  Bytes has;
+  std::optional<Bytes> has;
   [[nodiscard]] double fullness() const {
-    return has == Bytes{} ? 0.0 : static_cast<double>(needs.count()) / static_cast<double>(has.count());
+    return has ? static_cast<double>(needs.count()) / static_cast<double>(has->count()) : 0.0;
   }
 };
 
 Need fullest(Estimate const& estimate, Capacity const& capacity) {
   auto const needs = {Need{"", estimate.least_memory, capacity.device},
-                      Need{"host memory", estimate.least_host, capacity.host},
-                      Need{"NVMe", estimate.least_nvme, capacity.nvme}};
+                      Need{"host memory", estimate.least_host, capacity.host.memory},
+                      Need{"NVMe", estimate.least_nvme, capacity.host.drives}};
   return std::ranges::max(needs, {}, &Need::fullness);
 }
 
@@ -185,10 +179,11 @@ double fullness(Estimate const& estimate, Capacity const& capacity) {
 
 std::string why_too_large(Estimate const& estimate, Capacity const& capacity) {
   auto const [of, needs, has] = fullest(estimate, capacity);
+  TWINSTEP_CHECK(has.has_value(), "what is not known is never too little");
   if (of.empty())
-    return fmt::format("needs at least {}, has {}", reports::memory_text(needs), reports::memory_text(has));
+    return fmt::format("needs at least {}, has {}", reports::memory_text(needs), reports::memory_text(*has));
   return fmt::format("needs at least {} of {} a rank, whose share is {}", reports::memory_text(needs), of,
-                     reports::memory_text(has));
+                     reports::memory_text(*has));
 }
 
 std::string why_it_fails(Question const& question, Space const& space, Candidate const& candidate) {
@@ -216,7 +211,8 @@ Space estimate_all(Question const& question) {
     auto const plan = with_choice(strategies.plans.front(), works[i % works.size()]);
     return work_terms(model, plan, machines.machine(i / works.size()));
   });
-  space.capacity = capacity_of(question.scenario.cluster.node);
+  auto const& node = question.scenario.cluster.node;
+  space.capacity = {node.gpu.memory_capacity.value, host_share(node)};
   for (std::size_t s = 0; s < strategies.plans.size(); ++s) {
     auto const* const parts = &work_part[machines.index_of(strategies.plans[s].strategy) * works.size()];
     for (std::size_t w = 0; w < works.size(); ++w) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/host_share.hpp"
 #include "app/plan/estimate.hpp"
 #include "app/plan/space.hpp"
 #include "app/scenario.hpp"
@@ -45,11 +46,10 @@ struct Candidate {
   Estimate estimate;
 };
 
-/// What a rank may hold; 0 where that is unknown.
+/// What a rank may hold.
 struct Capacity {
   Bytes device;
-  Bytes host;
-  Bytes nvme;
+  HostShare host;
 };
 
 /// All candidates of a question with their closed form, the fastest first; those that cannot fit apart.

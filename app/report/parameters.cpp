@@ -47,7 +47,7 @@ void add_gpu(std::vector<Parameter>& out) {
   out.push_back({"GEMM efficiency", "cluster.gpu.efficiency.gemm and, in 8 bits, cluster.gpu.efficiency.gemm_fp8", true,
                  [](Cluster& cluster, double factor) {
                    scale(cluster.node.gpu.efficiency.gemm, factor);
-                   scale(cluster.node.gpu.efficiency.gemm_fp8, factor);
+                   if (auto& in_8_bits = cluster.node.gpu.efficiency.gemm_fp8) scale(*in_8_bits, factor);
                  }});
   out.push_back({"attention efficiency",
                  "cluster.gpu.efficiency.attention_forward and cluster.gpu.efficiency.attention_backward, or the "

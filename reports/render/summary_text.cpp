@@ -36,6 +36,12 @@ std::string fit_text(Summary const& summary) {
                      memory_text(summary.headroom()));
 }
 
+/// What a rank needs of a host's memory or drives, and whether they have it.
+std::string share_text(Bytes needs, std::optional<Bytes> has) {
+  auto const share = has ? fmt::format("of {}", memory_text(*has)) : "what the host has is not known";
+  return fmt::format("{} a rank{}{}", memory_text(needs), has ? " " : "; ", share);
+}
+
 std::string speed(Summary const& summary, TextStyle const& style) {
   auto const& range = summary.interval;
   auto const in =
@@ -54,8 +60,9 @@ std::string speed(Summary const& summary, TextStyle const& style) {
                style);
   text += fact("memory", fit_text(summary), style);
   if (auto const warning = memory_warning(summary); !warning.empty()) text += fact("warning", warning, style);
-  if (summary.host_peak > Bytes{}) text += fact("host memory", memory_text(summary.host_peak) + " a rank", style);
-  if (summary.nvme_peak > Bytes{}) text += fact("NVMe", memory_text(summary.nvme_peak) + " a rank", style);
+  if (summary.host_peak > Bytes{})
+    text += fact("host memory", share_text(summary.host_peak, summary.host_capacity), style);
+  if (summary.nvme_peak > Bytes{}) text += fact("NVMe", share_text(summary.nvme_peak, summary.nvme_capacity), style);
   text += fact("communication",
                fmt::format("{}, of which {} exposed ({} of the step)", time_text(summary.communication),
                            time_text(summary.exposed_communication),

@@ -91,11 +91,11 @@ std::int64_t messages_per_step(FoldRequest const& request) {
 
 Duration least_time(FoldRequest const& request, double bytes) {
   if (request.protocol != Protocol::kLl) return {};
-  auto limit = request.cluster.node.link.ll_limit.value;
-  if (request.placement.nodes > 1)
-    limit = request.cluster.library.ll_limit_per_channel.value * static_cast<double>(request.channels);
-  if (limit.count() <= 0) return {};
-  return to_duration(Seconds{bytes / limit.count()});
+  auto const between = request.placement.nodes > 1;
+  auto const& limit = between ? request.cluster.library.ll_limit_per_channel : request.cluster.node.link.ll_limit;
+  if (!limit) return {};
+  auto const channels = between ? static_cast<double>(request.channels) : 1.0;
+  return to_duration(Seconds{bytes / (limit->value.count() * channels)});
 }
 
 }  // namespace twinstep::collectives

@@ -38,10 +38,8 @@ bool is_convolution(Gemm const& gemm) {
 
 KernelModel::KernelModel(hardware::Gpu const& gpu, hardware::Stack const& stack, std::int64_t nodes)
     : gemm_half_k_{gpu.efficiency.gemm_half_k.value},
-      tile_rows_{gpu.efficiency.gemm_tile_rows.value},
-      tile_columns_{gpu.efficiency.gemm_tile_columns.value},
-      convolution_rows_{gpu.efficiency.convolution_tile_rows.value},
-      convolution_columns_{gpu.efficiency.convolution_tile_columns.value},
+      tile_{gpu.efficiency.gemm_tile},
+      convolution_tile_{gpu.efficiency.convolution_tile},
       sms_{static_cast<double>(gpu.sm_count.value)},
       held_share_{stack.held_sms.value},
       start_{gpu.kernel_start.value} {
@@ -49,7 +47,7 @@ KernelModel::KernelModel(hardware::Gpu const& gpu, hardware::Stack const& stack,
   auto const arithmetic = stack.compute.value * wait;
   auto const& efficiency = gpu.efficiency;
   gemm_ = efficiency.gemm.value / arithmetic;
-  gemm_fp8_ = efficiency.gemm_fp8.value > 0 ? efficiency.gemm_fp8.value / arithmetic : gemm_;
+  gemm_fp8_ = efficiency.gemm_fp8.value_or(efficiency.gemm).value / arithmetic;
   auto const [forward, backward] = attention_of(efficiency, stack);
   attention_forward_ = forward / arithmetic;
   attention_backward_ = backward / arithmetic;
@@ -71,13 +69,13 @@ double KernelModel::peak(Gemm const& gemm) const {
 
 /// The smaller side of the product goes along the smaller side of the tile.
 double KernelModel::filled(Gemm const& gemm) const {
-  if (!is_convolution(gemm) || convolution_rows_ == 0) return 1;
+  if (!is_convolution(gemm) || !convolution_tile_) return 1;
   auto const padded = [](std::int64_t size, std::int64_t tile) {
     return static_cast<double>(divide_up(size, tile) * tile);
   };
   auto const [less, more] = std::minmax(gemm.m, gemm.n);
   return static_cast<double>(gemm.m) * static_cast<double>(gemm.n) /
-         (padded(less, convolution_columns_) * padded(more, convolution_rows_));
+         (padded(less, convolution_tile_->columns.value) * padded(more, convolution_tile_->rows.value));
 }
 
 Duration KernelModel::compute_at(double flops, double rate, double slowdown) const {
@@ -92,8 +90,8 @@ double KernelModel::free_sms(std::int64_t held) const {
 /// Where its tiles are known, a GEMM runs in whole waves: SMs that are taken cost it nothing, or a wave.
 double KernelModel::slowdown(Gemm const& gemm, std::int64_t held_sms) const {
   if (held_sms == 0) return 1;
-  if (tile_rows_ == 0) return sms_ / free_sms(held_sms);
-  auto const tiles = gemm.batch * divide_up(gemm.m, tile_rows_) * divide_up(gemm.n, tile_columns_);
+  if (!tile_) return sms_ / free_sms(held_sms);
+  auto const tiles = gemm.batch * divide_up(gemm.m, tile_->rows.value) * divide_up(gemm.n, tile_->columns.value);
   auto const waves = [tiles](double sms) { return divide_up(tiles, static_cast<std::int64_t>(sms)); };
   return static_cast<double>(waves(free_sms(held_sms))) / static_cast<double>(waves(sms_));
 }

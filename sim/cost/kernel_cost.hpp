@@ -58,11 +58,9 @@ class KernelModel {
   double attention_backward_ = 1;
   std::array<double, kEnumSize<program::Function>> memory_{};  // of the HBM peak, by function
   double gemm_memory_ = 1;
-  double gradient_copy_ = 0;    // s an element
-  std::int64_t tile_rows_ = 0;  // 0: not known
-  std::int64_t tile_columns_ = 0;
-  std::int64_t convolution_rows_ = 0;  // 0: not known
-  std::int64_t convolution_columns_ = 0;
+  double gradient_copy_ = 0;  // s an element
+  std::optional<hardware::GemmTile> tile_;
+  std::optional<hardware::GemmTile> convolution_tile_;
   double sms_ = 1;
   double held_share_ = 1;
   Duration start_;

@@ -39,6 +39,9 @@ class FlowClock {
     owner.detail = detail;
   }
 
+  /// Makes room for what `speed_changes` usually has of so many transfers: a begin and an end.
+  void expect_transfers(std::size_t count) { speed_changes_.reserve(2 * count); }
+
   /// Advances to what happens next. Whatever happens at one moment happens before rates change.
   [[nodiscard]] std::optional<Event> next() {
     while (true) {

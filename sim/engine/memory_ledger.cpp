@@ -103,10 +103,9 @@ Bytes MemoryLedger::library_buffers() const {
   return machine_->cluster().library.buffers.value * communicators;
 }
 
-/// What context and library leave to the allocator; nothing if the device's capacity is not known.
-std::optional<Bytes> MemoryLedger::room_for_segments() const {
+/// What context and library leave to the allocator.
+Bytes MemoryLedger::room_for_segments() const {
   auto const& gpu = machine_->cluster().node.gpu;
-  if (gpu.memory_capacity.value == Bytes{}) return std::nullopt;
   return gpu.memory_capacity.value - gpu.context_memory.value - library_buffers();
 }
 

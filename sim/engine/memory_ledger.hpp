@@ -50,7 +50,7 @@ class MemoryLedger {
   [[nodiscard]] std::vector<Bytes> sizes() const;
   [[nodiscard]] Held held_all_the_time(std::vector<Bytes> const& sizes) const;
   [[nodiscard]] std::vector<BufferEvent> events() const;
-  [[nodiscard]] std::optional<Bytes> room_for_segments() const;
+  [[nodiscard]] Bytes room_for_segments() const;
   [[nodiscard]] Bytes library_buffers() const;
 
   program::StepProgram const* program_;

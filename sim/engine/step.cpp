@@ -18,6 +18,7 @@ Step::Step(StepProgram const& program, Machine const& machine, RunOptions option
       host_paths_{program, cells_, machine},
       transfers_{program, cells_, machine, options.fidelity, host_paths_.resources()},
       replays_(transfers_.size()) {
+  clock_.expect_transfers(transfers_.size());
   for (std::size_t c = 0; c < cells_.size(); ++c) add_cell(CellId{c});
 }
 

@@ -98,7 +98,8 @@ class TrafficOfStep {
       changes = changes.subspan(static_cast<std::size_t>(count));
       ++phase;
     }
-    if (stretches_.empty()) stretches_.push_back({transfer.start, transfer.end, {1, 1}});
+    auto const least_end = transfer.start + Duration{1};  // on links so fast that no time passes
+    if (stretches_.empty()) stretches_.push_back({transfer.start, std::max(transfer.end, least_end), {1, 1}});
   }
 
   void add_flow(std::span<SpeedChange const> changes, Weights weights) {

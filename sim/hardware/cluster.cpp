@@ -10,4 +10,10 @@ std::optional<FlopsPerSecond> Gpu::peak(DataType type) const {
   return found->rate.value;
 }
 
+Architecture Gpu::architecture() const {
+  if (has_capability(100)) return Architecture::kBlackwell;
+  if (has_capability(90)) return Architecture::kHopper;
+  return has_capability(80) ? Architecture::kAmpere : Architecture::kVolta;
+}
+
 }  // namespace twinstep::hardware

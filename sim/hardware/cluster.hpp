@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,24 +30,28 @@ struct AttentionKernel {
   bool operator==(AttentionKernel const&) const = default;
 };
 
+/// The part of a GEMM's result that one SM computes at a time.
+struct GemmTile {
+  Sourced<std::int64_t> rows;
+  Sourced<std::int64_t> columns;
+  bool operator==(GemmTile const&) const = default;
+};
+
 /// What fraction of its peaks a GPU reaches, by kind of kernel. Meaning and defaults: which terms of a step matter
 /// against measurements (a GEMM fraction, attention at its own rate, bytes of memory-bound work, launches).
 struct KernelEfficiency {
-  Sourced<double> gemm;               ///< of the dense peak, for large shapes
-  Sourced<double> gemm_fp8;           ///< the same in 8 bits; 0: as `gemm`
-  Sourced<double> gemm_half_k;        ///< k0: a GEMM of inner size k runs at k / (k + k0) of that
-  Sourced<double> attention_forward;  ///< of the dense peak, on the FLOPs that causal attention computes
+  Sourced<double> gemm;                     ///< of the dense peak, for large shapes
+  std::optional<Sourced<double>> gemm_fp8;  ///< the same in 8 bits, where that differs
+  Sourced<double> gemm_half_k;              ///< k0: a GEMM of inner size k runs at k / (k + k0) of that
+  Sourced<double> attention_forward;        ///< of the dense peak, on the FLOPs that causal attention computes
   Sourced<double> attention_backward;
   std::vector<AttentionKernel> attention_kernels;  ///< others that a software stack may call by their name
   Sourced<double> memory;                          ///< of the HBM peak, for memory-bound kernels
-  /// The tile of a GEMM that one SM computes at a time; 0 where it is not known. Whole waves of tiles are what SMs that
-  /// a collective holds take away; without a tile they take their share.
-  Sourced<std::int64_t> gemm_tile_rows;
-  Sourced<std::int64_t> gemm_tile_columns;
-  /// The least tile of a convolution, as the implicit GEMM of one group: a smaller product fills a part of it. 0 where
-  /// it is not known.
-  Sourced<std::int64_t> convolution_tile_rows;
-  Sourced<std::int64_t> convolution_tile_columns;
+  /// Whole waves of tiles are what SMs that a collective holds take away; where the tile is not known they take their
+  /// share.
+  std::optional<GemmTile> gemm_tile;
+  /// The least tile of a convolution, as the implicit GEMM of one group: a smaller product fills a part of it.
+  std::optional<GemmTile> convolution_tile;
   bool operator==(KernelEfficiency const&) const = default;
 };
 
@@ -57,10 +62,10 @@ struct Gpu {
   Sourced<BytesPerSecond> memory_bandwidth;
   std::vector<Peak> peaks;
   Sourced<std::int64_t> sm_count;
-  Sourced<std::int64_t> compute_capability;  ///< times ten: 90 for sm_90; 0 if it is not NVIDIA's
-  std::string link_class;                    ///< the Link profile of its NVLink or xGMI; empty without
-  Sourced<BytesPerSecond> link;              ///< all of it, one way
-  Sourced<BytesPerSecond> pcie;              ///< its slot, one way, by the standard
+  std::optional<Sourced<std::int64_t>> compute_capability;  ///< times ten: 90 for sm_90; NVIDIA's only
+  std::string link_class;                                   ///< the Link profile of its NVLink or xGMI; empty without
+  std::optional<Sourced<BytesPerSecond>> link;              ///< all of it, one way
+  std::optional<Sourced<BytesPerSecond>> pcie;              ///< its slot, one way, by the standard
   KernelEfficiency efficiency;
   Sourced<Duration> kernel_start;  ///< device time between two kernels of one stream
   Sourced<Bytes> context_memory;   ///< that a process holds before its first tensor
@@ -68,6 +73,11 @@ struct Gpu {
 
   /// The dense peak for `type`, or nothing if the GPU lacks it.
   [[nodiscard]] std::optional<FlopsPerSecond> peak(DataType type) const;
+  /// Whether it is NVIDIA's and of this compute capability, times ten, or a later one.
+  [[nodiscard]] bool has_capability(std::int64_t least) const {
+    return compute_capability && compute_capability->value >= least;
+  }
+  [[nodiscard]] Architecture architecture() const;
 };
 
 /// How the GPUs of a node reach each other.
@@ -93,7 +103,7 @@ struct Link {
   Sourced<double> multicast_efficiency;       ///< in-switch reduction and multicast, 8 GPUs or fewer; 0 without
   Sourced<double> rack_multicast_efficiency;  ///< … more than 8
   Sourced<Duration> multicast_latency;
-  Sourced<BytesPerSecond> ll_limit;  ///< bus bandwidth of LL inside a node; 0 for no limit
+  std::optional<Sourced<BytesPerSecond>> ll_limit;  ///< bus bandwidth of LL inside a node
   bool operator==(Link const&) const = default;
 };
 
@@ -154,7 +164,7 @@ struct Host {
   Sourced<Duration> communication_launch;    ///< host time to issue one collective
   Sourced<BytesPerSecond> memory_bandwidth;  ///< DRAM, all GPUs of the node together
   Sourced<double> memory_efficiency{1.0};    ///< of that, what kernels on the CPU reach: an optimizer's update
-  Sourced<Bytes> memory_capacity;
+  std::optional<Sourced<Bytes>> memory_capacity;
   bool operator==(Host const&) const = default;
 };
 
@@ -162,7 +172,7 @@ struct Host {
 struct Drives {
   Sourced<BytesPerSecond> read;
   Sourced<BytesPerSecond> write;
-  Sourced<Bytes> capacity;
+  std::optional<Sourced<Bytes>> capacity;
   bool operator==(Drives const&) const = default;
 };
 
@@ -174,9 +184,9 @@ struct Node {
   IntraNode intra = IntraNode::kNone;
   Sourced<BytesPerSecond> gpu_link;  ///< NVLink of one GPU, all its links together; or its PCIe slot, if there is none
   Link link;
-  Sourced<BytesPerSecond> pcie;           ///< of one GPU to the host
-  std::int64_t gpus_per_pcie_switch = 1;  ///< that share one uplink to the root
-  std::int64_t gpus_per_host = 0;         ///< that share one host: of a tray in a rack, of a Grace; 0 for all
+  Sourced<BytesPerSecond> pcie;               ///< of one GPU to the host
+  std::int64_t gpus_per_pcie_switch = 1;      ///< that share one uplink to the root
+  std::optional<std::int64_t> gpus_per_host;  ///< where several hosts share a node: of a tray in a rack, of a Grace
   std::int64_t nics = 1;
   Sourced<BytesPerSecond> nic;  ///< one of them
   Host host;
@@ -185,6 +195,9 @@ struct Node {
   Provenance gpus_per_pcie_switch_from;
   Provenance nics_from;
   bool operator==(Node const&) const = default;
+
+  /// GPUs that share one host's memory and drives.
+  [[nodiscard]] std::int64_t gpus_on_host() const { return gpus_per_host.value_or(gpus); }
 };
 
 /// How a tier with several parallel uplinks chooses among them.
@@ -210,9 +223,9 @@ struct Fabric {
   std::string name;
   std::string description;
   Transport transport;
-  bool is_rail_optimised = false;   ///< NIC i of every node hangs on leaf i
-  Sourced<BytesPerSecond> port;     ///< rate of one port; a NIC runs at the slower of its own and this
-  std::int64_t ports_per_node = 0;  ///< NICs of a node that are plugged in; 0 for all of them
+  bool is_rail_optimised = false;              ///< NIC i of every node hangs on leaf i
+  Sourced<BytesPerSecond> port;                ///< rate of one port; a NIC runs at the slower of its own and this
+  std::optional<std::int64_t> ports_per_node;  ///< NICs of a node that are plugged in, if not all
   std::vector<FabricLevel> levels;
   Provenance ports_per_node_from;
   bool operator==(Fabric const&) const = default;
@@ -245,6 +258,8 @@ struct Cluster {
   bool operator==(Cluster const&) const = default;
 
   [[nodiscard]] std::int64_t gpus() const { return nodes * node.gpus; }
+  /// NICs of a node that are plugged in.
+  [[nodiscard]] std::int64_t nics() const { return std::min(node.nics, fabric.ports_per_node.value_or(node.nics)); }
 };
 
 }  // namespace twinstep::hardware

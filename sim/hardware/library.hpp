@@ -108,15 +108,15 @@ struct Library {
   std::map<std::string, FixedAlgorithm> algorithms;  ///< by collective ("all_reduce"); only where the choice is fixed
   Tuning tuning;
 
-  Sourced<Duration> kernel_start;                  ///< seen by every collective
-  std::array<ProtocolCost, kProtocols> protocols;  ///< by Protocol
-  Sourced<double> tree_efficiency;                 ///< of what a ring reaches inside a node
-  Sourced<double> multicast_tree_efficiency;       ///< NVLSTree, of what NVLS reaches
-  Sourced<Bytes> multicast_chunk_overhead;         ///< c0: a chunk of c bytes runs at c / (c + c0)
-  Sourced<BytesPerSecond> ll_limit_per_channel;    ///< bus bandwidth of LL between nodes; 0 for no limit
-  Sourced<double> memory_bytes_per_wire_byte;      ///< HBM traffic caused by one byte on the wire
-  Sourced<Bytes> buffers;                          ///< device memory of one communicator
-  std::vector<std::string> fitted_on;              ///< systems whose measured sweeps the constants have seen
+  Sourced<Duration> kernel_start;                               ///< seen by every collective
+  std::array<ProtocolCost, kProtocols> protocols;               ///< by Protocol
+  Sourced<double> tree_efficiency;                              ///< of what a ring reaches inside a node
+  Sourced<double> multicast_tree_efficiency;                    ///< NVLSTree, of what NVLS reaches
+  Sourced<Bytes> multicast_chunk_overhead;                      ///< c0: a chunk of c bytes runs at c / (c + c0)
+  std::optional<Sourced<BytesPerSecond>> ll_limit_per_channel;  ///< bus bandwidth of LL between nodes
+  Sourced<double> memory_bytes_per_wire_byte;                   ///< HBM traffic caused by one byte on the wire
+  Sourced<Bytes> buffers;                                       ///< device memory of one communicator
+  std::vector<std::string> fitted_on;  ///< systems whose measured sweeps the constants have seen
   ErrorBands errors;
   std::array<LauncherCost, 3> launchers;            ///< by Launcher
   std::vector<CollectiveCalibration> calibrations;  ///< measured on this cluster; one for each collective and layout

@@ -40,12 +40,6 @@ inline constexpr std::size_t kProtocols = 3;
 enum class Architecture : std::uint8_t { kVolta, kAmpere, kHopper, kBlackwell };
 inline constexpr std::size_t kArchitectures = 4;
 
-[[nodiscard]] constexpr Architecture architecture_of(std::int64_t compute_capability) {
-  if (compute_capability >= 100) return Architecture::kBlackwell;
-  if (compute_capability >= 90) return Architecture::kHopper;
-  return compute_capability >= 80 ? Architecture::kAmpere : Architecture::kVolta;
-}
-
 template <class T>
 using ByProtocol = std::array<T, kProtocols>;
 template <class T>

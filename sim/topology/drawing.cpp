@@ -37,7 +37,7 @@ class Machine : public Pencil {
 
   /// One host, or the trays of a rack.
   void draw_hosts() {
-    auto const gpus = node().gpus_per_host > 0 ? node().gpus_per_host : node().gpus;
+    auto const gpus = node().gpus_on_host();
     for (auto first = std::int64_t{0}; first < node().gpus; first += gpus) draw_host(first, gpus);
   }
 
@@ -85,7 +85,7 @@ class Machine : public Pencil {
 
   void draw_fabric() {
     auto const& fabric = cluster().fabric;
-    auto const plugged = fabric.ports_per_node > 0 ? std::min(fabric.ports_per_node, node().nics) : node().nics;
+    auto const plugged = cluster().nics();
     auto const drawn = std::min(plugged, node().gpus);
     auto const one = std::min(node().nic.value, fabric.port.value);
     if (drawn <= 0 || one.count() <= 0) return;
@@ -102,7 +102,7 @@ class Machine : public Pencil {
     auto const first = divide_up(nic * node().gpus, nics);
     auto const last = divide_up((nic + 1) * node().gpus, nics) - 1;
     auto const is_beside = vertex(parents_, first) == vertex(parents_, last);
-    auto const gpus_of_host = node().gpus_per_host > 0 ? node().gpus_per_host : node().gpus;
+    auto const gpus_of_host = node().gpus_on_host();
     auto const parent = is_beside ? vertex(parents_, first) : vertex(roots_, first / gpus_of_host);
     auto const place = graph.add_vertex();
     drawing.nics.push_back(place);

@@ -178,6 +178,15 @@ TEST_CASE("a step that does not fit is an answer with its numbers", "[cli][simul
         "no strategy fits on these GPUs: use more of them, a smaller micro-batch or shorter sequences");
 }
 
+TEST_CASE("a model without sequences is not told to shorten them", "[cli][simulate]") {
+  // 2^24 samples of 4,096 numbers are 256 GiB in fp32; an RTX 4090 has 24.
+  auto const outcome = run_twinstep({"simulate", "examples/mlp-10gbe.json", "--set", R"(strategy={"name": "zero-3"})",
+                                     "--set", "training.micro_batch=16777216", "--set",
+                                     "training.global_batch=67108864", "--json"});
+  CHECK(io::parse({"simulate --json", outcome.out}).at("way_out").string() ==
+        "no strategy fits on these GPUs: use more of them or a smaller micro-batch");
+}
+
 TEST_CASE("a step that does not fit comes with the nearest strategy that does", "[cli][simulate]") {
   // LLaMA-2-7B: 16 bytes of 6.74e9 parameters are 108 GB; with sharded optimizer states 27 + 2.5 GB and the
   // activations.

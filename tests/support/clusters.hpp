@@ -55,7 +55,7 @@ inline hardware::Cluster ideal_cluster(std::int64_t nodes, std::int64_t gpus, ha
   node.nic.value = kEndless;
   node.link = lossless_link();
   node.host.memory_bandwidth.value = kEndless;
-  node.host.memory_capacity.value = Bytes{std::int64_t{1} << 42};
+  node.host.memory_capacity = {Bytes{std::int64_t{1} << 42}};
   cluster.fabric.port.value = kEndless;
   cluster.fabric.transport.efficiency.value = 1;
   cluster.fabric.transport.lone_gpu_efficiency.value = 1;

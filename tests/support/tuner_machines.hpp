@@ -42,7 +42,7 @@ struct Facts {
   hardware::CpuVendor cpu = hardware::CpuVendor::kIntel;
   std::int64_t gpus = 8;
   std::int64_t nics = 8;
-  std::int64_t gpus_per_host = 0;
+  std::optional<std::int64_t> gpus_per_host = std::nullopt;
 };
 inline auto const kH100 = Facts{.capability = 90, .nvlink = 450_GBps};
 inline auto const kA100 = Facts{.capability = 80, .nvlink = 300_GBps, .pcie = BytesPerSecond{31.5e9}, .nic = 25_GBps};
@@ -59,9 +59,10 @@ inline hardware::Cluster cluster_of(Facts const& facts, std::int64_t nodes) {
   auto cluster = hardware::Cluster{};
   cluster.nodes = nodes;
   auto& node = cluster.node;
-  node.gpu.compute_capability.value = facts.capability;
+  node.gpu.compute_capability = {facts.capability};
   node.gpu.memory_bandwidth.value = 1000_GBps;
-  node.gpu.pcie.value = node.pcie.value = facts.pcie;
+  node.gpu.pcie = {facts.pcie};
+  node.pcie.value = facts.pcie;
   node.gpus = facts.gpus;
   node.gpus_per_host = facts.gpus_per_host;
   node.intra = facts.intra;

@@ -83,7 +83,7 @@ TEST_CASE("words for the inside of a node choose its links", "[hw_profiles][fact
 TEST_CASE("the trays of a rack are merged into as few even NVLink domains as hold them", "[hw_profiles][facts]") {
   auto const domains = [](int trays) {
     auto const cluster = read_cluster(facts("gb200", 4, trays, "nvl72", R"(, "nics_per_node": 4, "nic_gbps": 400)"));
-    CHECK(cluster.node.gpus_per_host == (cluster.node.gpus > 4 ? 4 : 0));
+    CHECK(cluster.node.gpus_on_host() == 4);
     CHECK(cluster.node.nics == cluster.node.gpus);
     return std::pair{cluster.nodes, cluster.node.gpus};
   };

@@ -55,7 +55,6 @@ class TemporaryFile {
 };
 
 bool is_quantity(std::string_view text) {
-  if (text == "0 GB/s") return true;  // "no limit"
   auto const reads = [text](auto read_one) {
     try {
       static_cast<void>(read_one(text));
@@ -90,6 +89,28 @@ void check_numbers(Node const& node) {
 
 }  // namespace
 
+TEST_CASE("zero does not say that a capacity is unknown or a rate without limit: leaving the key out does",
+          "[hw_profiles]") {
+  for (auto const* const setting : {"cluster.gpu.memory_capacity=0 B", "cluster.node.host.memory_capacity=0 GiB",
+                                    "cluster.node.drives.capacity=0 TB"})
+    CHECK_THAT(error_of(kH100, {setting}),
+               Catch::Contains("expected a capacity above zero") && Catch::Contains("leave the key out"));
+  for (auto const* const setting : {"cluster.node.link.ll_limit=0 GB/s", "cluster.library.ll_limit_per_channel=0 GB/s",
+                                    "cluster.gpu.memory_bandwidth=0 GB/s", "cluster.gpu.peaks.bf16=0 TFLOP/s"})
+    CHECK_THAT(error_of(kH100, {setting}), Catch::Contains("is zero, expected"));
+  for (auto const* const setting :
+       {"cluster.gpu.compute_capability=0", "cluster.gpu.sm_count=0", "cluster.gpu.efficiency.gemm_tile_rows=0"})
+    CHECK_THAT(error_of(kH100, {setting}), Catch::Contains("found 0, expected a whole number of at least 1"));
+  CHECK_THAT(error_of(kH100, {R"(cluster.stack={"profile": "pytorch-eager", "held_sms": 5})"}),
+             Catch::Contains("found 5, expected a fraction"));
+
+  auto const drives =
+      read(R"({"profile": "gb200-nvl72-ndr", "node": {"drives": {"read": "9 GB/s", "write": "4 GB/s"}}})");
+  CHECK_FALSE(drives.node.drives->capacity);
+  CHECK_FALSE(read("\"oci-mi300x\"").node.gpu.compute_capability);
+  CHECK_FALSE(read("\"oci-mi300x\"").node.link.ll_limit);
+}
+
 TEST_CASE("a DGX H100 has the numbers of its datasheet, one way", "[hw_profiles]") {
   auto const cluster = read("\"dgx-h100-ndr\"");
   auto const& gpu = cluster.node.gpu;
@@ -106,7 +127,7 @@ TEST_CASE("a DGX H100 has the numbers of its datasheet, one way", "[hw_profiles]
   CHECK(cluster.node.gpus == 8);
   CHECK(cluster.node.nics == 8);
   CHECK(cluster.node.nic.value == 50_GBps);
-  CHECK(cluster.node.host.memory_capacity.value == 2048_GB);
+  CHECK(cluster.node.host.memory_capacity->value == 2048_GB);
   CHECK(cluster.gpus() == 32);
   CHECK(cluster.fabric.is_rail_optimised);
   CHECK(cluster.fabric.levels.at(0).nodes == 32);
@@ -133,7 +154,7 @@ TEST_CASE("the other machines have the numbers of their datasheets", "[hw_profil
   CHECK(a100_80.node.name == "dgx-a100-80");
   CHECK(a100_80.node.gpu.memory_capacity.value == 81'152_MiB);  // 79.25 GiB
   CHECK(a100_80.node.gpu.memory_bandwidth.value == 2039_GBps);
-  CHECK(a100_80.node.host.memory_capacity.value == 2048_GB);
+  CHECK(a100_80.node.host.memory_capacity->value == 2048_GB);
   CHECK(a100_80.node.host.launch == a100.node.host.launch);
   CHECK(a100_80.node.gpu_link == a100.node.gpu_link);
 
@@ -159,7 +180,7 @@ TEST_CASE("racks, meshes and clouds have the shapes of their descriptions", "[hw
   for (auto const* const name : {"gb200-nvl72-ndr", "gb300-nvl72-xdr"}) {
     auto const rack = read_cluster(std::string{name}).node;
     CHECK(rack.gpus == 72);
-    CHECK(rack.gpus / rack.gpus_per_host == 18);
+    CHECK(rack.gpus / rack.gpus_on_host() == 18);
     CHECK(rack.nics == 72);
     CHECK(rack.intra == hardware::IntraNode::kNvSwitch);
     CHECK(rack.gpu_link.value == 900_GBps);
@@ -173,7 +194,7 @@ TEST_CASE("racks, meshes and clouds have the shapes of their descriptions", "[hw
   CHECK(amd.node.intra == hardware::IntraNode::kMesh);
   CHECK(amd.node.gpu_link.value == 448_GBps);  // 7 links of 64 GB/s
   CHECK(amd.library.name == "rccl");
-  CHECK(amd.node.gpu.compute_capability.value == 0);
+  CHECK_FALSE(amd.node.gpu.compute_capability);
   // EFA: 4 x 100, 32 x 100 and 16 x 200 Gb/s a node.
   auto const gigabits = [](std::string const& name) {
     auto const node = read_cluster(name).node;

@@ -76,8 +76,7 @@ TEST_CASE("SMs that a collective holds cost a GEMM of known tiles whole waves, o
   // 80 SMs still, two on 79. Without tiles, the share that is left.
   auto const time = [](std::int64_t rows, std::int64_t columns, std::int64_t held) {
     auto on = gpu();
-    on.efficiency.gemm_tile_rows.value = rows;
-    on.efficiency.gemm_tile_columns.value = columns;
+    if (rows > 0) on.efficiency.gemm_tile = {{rows}, {columns}};
     return cost::KernelModel{on}.demand(kGemm, 0, held).compute;
   };
   CHECK(time(100, 100, 0) == 40_us);
@@ -111,15 +110,14 @@ TEST_CASE("GEMMs of 8 bits have an efficiency of their own where the GPU says so
   auto gemm = kGemm;
   gemm.type = DataType::kFp8;
   CHECK(cost::KernelModel{on}.demand(gemm, 0, 0).compute == 20_us);
-  on.efficiency.gemm_fp8.value = 0.25;
+  on.efficiency.gemm_fp8 = {0.25};
   CHECK(cost::KernelModel{on}.demand(gemm, 0, 0).compute == 40_us);
 }
 
 TEST_CASE("a convolution fills whole tiles, the smaller side of its product along the smaller of the tile", "[cost]") {
   // 10 columns of 40, 1000 rows of 2000: an eighth of the tiles. kGemm's time is 40 us for 10⁹ products.
   auto on = gpu();
-  on.efficiency.convolution_tile_rows.value = 2000;
-  on.efficiency.convolution_tile_columns.value = 40;
+  on.efficiency.convolution_tile = {{2000}, {40}};
   auto gemm = program::Gemm{.m = 1000, .n = 10, .k = 1000, .batch = 100};
   CHECK(cost::KernelModel{on}.demand(gemm, 0, 0).compute == 40_us);
   gemm.windows = program::Windows::kA;

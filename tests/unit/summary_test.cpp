@@ -1,5 +1,6 @@
 #include "reports/summary.hpp"
 
+#include "reports/render/summary_text.hpp"
 #include "reports/summary_json.hpp"
 #include "sim/base/check.hpp"
 #include "sim/io/document.hpp"
@@ -187,6 +188,18 @@ TEST_CASE("a step that its host cannot hold does not fit", "[reports][summary]")
   hold_against_host(summary, 29_GiB, {});
   CHECK(why_it_does_not_fit(summary) == "needs 30.0 GiB of host memory a rank, whose share is 29.0 GiB");
   CHECK(shortage_of(summary).needs == 30_GiB);
+}
+
+TEST_CASE("a host whose memory is not known holds everything, and the answer says that it is not known",
+          "[reports][summary]") {
+  auto summary = summarize(tests::full_step());
+  summary.host_peak = 30_GiB;
+  hold_against_host(summary, {}, {});
+  CHECK(summary.fits);
+  CHECK_THAT(summary_text(summary), Catch::Contains("30.0 GiB a rank; what the host has is not known"));
+  CHECK(io::parse({"summary.json", summary_json(summary, Seconds{})}).has("host_memory_capacity_bytes"));
+  hold_against_host(summary, 64_GiB, {});
+  CHECK_THAT(summary_text(summary), Catch::Contains("30.0 GiB a rank of 64.0 GiB"));
 }
 
 TEST_CASE("a timeline without spans has a summary of zeros", "[reports][summary]") {

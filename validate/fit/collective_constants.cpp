@@ -45,7 +45,7 @@ struct Unit<Bytes> {
 
 /// What NCCL's tuner believes that LL reaches inside a node: the unit in which a link's limit is fitted.
 BytesPerSecond tuner_ll_limit(Cluster const& cluster) {
-  auto const architecture = hardware::architecture_of(cluster.node.gpu.compute_capability.value);
+  auto const architecture = cluster.node.gpu.architecture();
   return cluster.library.tuning.ll_limit[static_cast<std::size_t>(architecture)].front();
 }
 
@@ -90,7 +90,7 @@ std::string any_multicast_link(CollectiveCase const& one) {
   return only_if(has_multicast(one), one.cluster().node.link.name);
 }
 std::string limited_link(CollectiveCase const& one) {
-  return only_if(is_inside(one) && !is_between(one) && one.cluster().node.link.ll_limit.value.count() > 0,
+  return only_if(is_inside(one) && !is_between(one) && one.cluster().node.link.ll_limit.has_value(),
                  one.cluster().node.link.name);
 }
 std::string transport(CollectiveCase const& one) {
@@ -118,7 +118,7 @@ std::string multicast_tree_library(CollectiveCase const& one) {
   return only_if(has_multicast(one) && is_between(one), one.cluster().library.name);
 }
 std::string channel_limited_library(CollectiveCase const& one) {
-  return only_if(!is_exchange(one) && is_between(one) && one.cluster().library.ll_limit_per_channel.value.count() > 0,
+  return only_if(!is_exchange(one) && is_between(one) && one.cluster().library.ll_limit_per_channel.has_value(),
                  one.cluster().library.name);
 }
 std::string one_process(CollectiveCase const& one) {
@@ -148,9 +148,23 @@ std::string libraries(CollectiveCase const&) {
   return "library";
 }
 
-/// The number at the end of a path from a cluster: members by their pointers, elements by their index.
+template <class T>
+T* address(T& number) {
+  return &number;
+}
+template <class T>
+T* address(std::optional<T>& number) {
+  return number ? &*number : nullptr;
+}
+template <class T>
+T const* address(std::optional<T> const& number) {
+  return number ? &*number : nullptr;
+}
+
+/// The number at the end of a path from a cluster: members by their pointers, elements by their index. Null where the
+/// cluster has no such number.
 template <auto First, auto... Rest>
-auto& number_at(auto& from) {
+auto* number_at(auto& from) {
   auto& next = [&]() -> auto& {
     if constexpr (std::is_integral_v<decltype(First)>)
       return from[First];
@@ -159,7 +173,7 @@ auto& number_at(auto& from) {
   }
   ();
   if constexpr (sizeof...(Rest) == 0)
-    return next.value;
+    return address(next);
   else
     return number_at<Rest...>(next);
 }
@@ -170,14 +184,21 @@ using Owner = std::string (*)(CollectiveCase const&);
 template <auto... Way>
 constexpr Constant constant(std::string_view path, double neutral, double doubt, double spread, Owner owner,
                             Owner pool) {
-  using Number = std::decay_t<decltype(number_at<Way...>(std::declval<Cluster&>()))>;
+  using Number = decltype(number_at<Way...>(std::declval<Cluster&>())->value);
   return {.path = path,
           .unit = Unit<Number>::kName,
           .neutral = neutral,
           .doubt = doubt,
           .spread = spread,
-          .set = [](Cluster& to, double value) { number_at<Way...>(to) = Unit<Number>::from(value); },
-          .get = [](Cluster const& from) { return Unit<Number>::to(number_at<Way...>(from)); },
+          .set =
+              [](Cluster& to, double value) {
+                if (auto* const number = number_at<Way...>(to)) number->value = Unit<Number>::from(value);
+              },
+          .get =
+              [](Cluster const& from) {
+                auto const* const number = number_at<Way...>(from);
+                return number != nullptr ? Unit<Number>::to(number->value) : 0;
+              },
           .owner = owner,
           .pool = pool};
 }
@@ -199,7 +220,9 @@ constexpr Constant of_library(std::string_view path, double neutral, double doub
 /// LL's limit is fitted in the tuner's.
 constexpr Constant ll_limit() {
   auto result = of_link<&Link::ll_limit>("node.link.ll_limit", 0.6, 0.5, 1.0, limited_link);
-  result.set = [](Cluster& to, double value) { to.node.link.ll_limit.value = tuner_ll_limit(to) * value; };
+  result.set = [](Cluster& to, double value) {
+    if (auto& limit = to.node.link.ll_limit) limit->value = tuner_ll_limit(to) * value;
+  };
   return result;
 }
 

@@ -78,8 +78,7 @@ Lanes lanes_of(CollectiveRecord const& record, hardware::Cluster const& machine)
   lanes.in_node = static_cast<double>(std::min(record.ranks, node.gpus));
   lanes.nodes = std::ceil(static_cast<double>(record.ranks) / lanes.in_node);
   lanes.link = lanes.in_node > 1 ? node.gpu_link.value : kInfinite;
-  auto const ports = machine.fabric.ports_per_node > 0 ? std::min(machine.fabric.ports_per_node, node.nics) : node.nics;
-  auto const nics = std::min(node.nic.value, machine.fabric.port.value) * static_cast<double>(ports);
+  auto const nics = std::min(node.nic.value, machine.fabric.port.value) * static_cast<double>(machine.nics());
   auto const slots = node.pcie.value > BytesPerSecond{} ? node.pcie.value * lanes.in_node : kInfinite;
   lanes.to_others = lanes.nodes > 1 ? std::min(nics, slots) : kInfinite;
   return lanes;

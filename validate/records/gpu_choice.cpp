@@ -77,8 +77,8 @@ Choice by_pcie(NodeFacts const& facts) {
   for (auto const& architecture : known_devices().architectures) {
     auto const chosen = first_that_ships(architecture.profiles);
     if (chosen.empty()) continue;
-    auto const slot = hw_profiles::read_gpu(io::string_node(chosen, "gpu")).pcie.value;
-    if (std::abs(slot.count() / pcie->bandwidth().count() - 1) > kTolerance) continue;
+    auto const slot = hw_profiles::read_gpu(io::string_node(chosen, "gpu")).pcie;
+    if (!slot || std::abs(slot->value.count() / pcie->bandwidth().count() - 1) > kTolerance) continue;
     return {chosen,
             fmt::format("the GPUs' model is not named, only their PCIe links ({:g} GT/s): {} is taken; name another "
                         "with --gpu",

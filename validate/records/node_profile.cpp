@@ -162,7 +162,7 @@ class ProfileWriter {
       rate("gpu_link", rounded(pcie->bandwidth()), Basis::kDerived,
            fmt::format("{}: PCIe {:g} GT/s x {} lanes", source_, pcie->transfers, pcie->lanes));
     else
-      rate("gpu_link", gpu_.pcie.value, gpu_.pcie.basis, gpu_.pcie.source);
+      rate("gpu_link", slot_of(gpu_).value, slot_of(gpu_).basis, slot_of(gpu_).source);
   }
 
   /// The dump has no place for links. One GPU has none, several need some.
@@ -176,7 +176,8 @@ class ProfileWriter {
     if (fewest.links() != most.links())
       facts_.warn(fmt::format("GPU {} has {} NVLinks and {} has {}: the larger number is taken for all", fewest.name,
                               fewest.links(), most.name, most.links()));
-    auto const* const architecture = known_devices().find(gpu_.compute_capability.value);
+    auto const* const architecture =
+        gpu_.compute_capability ? known_devices().find(gpu_.compute_capability->value) : nullptr;
     if (architecture == nullptr || architecture->links == 0) {
       facts_.warn(
           fmt::format("the rate of one link of {} is not known: the rate of {} is kept", gpu_.name, base_.name));
@@ -189,10 +190,15 @@ class ProfileWriter {
          fmt::format("{}: {} NVLinks a GPU; {}", source_, most.links(), architecture->link.source));
   }
 
+  /// What a GPU's slot carries; what copies reach, where its profile does not say.
+  [[nodiscard]] hardware::Sourced<BytesPerSecond> slot_of(hardware::Gpu const& gpu) const {
+    return gpu.pcie.value_or(base_.pcie);
+  }
+
   void write_pcie() {
     constexpr double kTolerance = 0.02;  // profiles round
     auto const& first = facts_.gpus.front();
-    auto const slot = gpu_.pcie.value;
+    auto const slot = slot_of(gpu_).value;
     if (first.chip_link) {
       rate("pcie", *first.chip_link, Basis::kMeasured, fmt::format("{}: NVLink-C2C", source_));
     } else if (first.pcie && std::abs(first.pcie->bandwidth().count() / slot.count() - 1) > kTolerance) {
@@ -203,8 +209,9 @@ class ProfileWriter {
           "the file holds placeholders",
           first.pcie->transfers, first.pcie->lanes, first.pcie->bandwidth().count() / 1e9, gpu_.name,
           slot.count() / 1e9));
-    } else if (gpu_.name != base_.gpu.name && std::abs(slot.count() / base_.gpu.pcie.value.count() - 1) > kTolerance) {
-      rate("pcie", slot, Basis::kDerived, gpu_.pcie.source);
+    } else if (gpu_.name != base_.gpu.name &&
+               std::abs(slot.count() / slot_of(base_.gpu).value.count() - 1) > kTolerance) {
+      rate("pcie", slot, Basis::kDerived, slot_of(gpu_).source);
     }
     auto const found = find_gpus_per_pcie_switch(facts_);
     auto const sharing = found.value_or(base_.gpus_per_pcie_switch);
@@ -224,7 +231,7 @@ class ProfileWriter {
     constexpr double kLeastPart = 0.6;
     auto const copied = base_.pcie.value;
     if (copied <= carried && copied.count() > kLeastPart * carried.count()) return;
-    auto const part = std::min(copied.count() / base_.gpu.pcie.value.count(), 1.0);
+    auto const part = std::min(copied.count() / slot_of(base_.gpu).value.count(), 1.0);
     rate("pcie", rounded(carried * part), Basis::kDerived,
          fmt::format("{}: {}, of which a copy reaches the part that it reaches on {}", source_, links, base_.name));
   }

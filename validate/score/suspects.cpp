@@ -47,14 +47,9 @@ std::vector<Degree> once(CollectiveCase const& /*one*/) {
   return {1};
 }
 
-std::int64_t plugged_nics(Cluster const& cluster) {
-  auto const ports = cluster.fabric.ports_per_node;
-  return ports > 0 ? std::min(ports, cluster.node.nics) : cluster.node.nics;
-}
-
 /// The counts that divide all NICs: GPUs share them evenly, as NCCL's channels do.
 std::vector<Degree> fewer_nics(CollectiveCase const& one) {
-  auto const all = plugged_nics(one.cluster());
+  auto const all = one.cluster().nics();
   auto counts = std::vector<Degree>{};
   for (auto count = all / 2; count >= 1; --count)
     if (all % count == 0) counts.push_back(count);
@@ -73,8 +68,8 @@ constexpr std::int64_t kLanes = 16;
 
 /// Of the GPU's slot; nothing if it is older, or no PCIe.
 std::optional<std::int64_t> generation_of(Cluster const& cluster) {
-  auto const rate = cluster.node.gpu.pcie.value / kThirdGeneration;
-  auto const generation = rate > 0 ? 3 + std::llround(std::log2(rate)) : 0;
+  auto const& slot = cluster.node.gpu.pcie;
+  auto const generation = slot ? 3 + std::llround(std::log2(slot->value / kThirdGeneration)) : 0;
   return generation >= 3 && generation <= kLatestGeneration ? std::optional<std::int64_t>{generation} : std::nullopt;
 }
 
@@ -90,13 +85,13 @@ void slow_pcie(Cluster& cluster, CollectiveCase const& /*one*/, Degree halvings)
   auto const share = std::exp2(-static_cast<double>(halvings));
   if (is_linked_by_pcie(node)) node.gpu_link.value = node.gpu_link.value * share;
   node.pcie.value = node.pcie.value * share;
-  node.gpu.pcie.value = node.gpu.pcie.value * share;
+  if (auto& slot = node.gpu.pcie) slot->value = slot->value * share;
   node.nic.value = std::min(node.nic.value, node.pcie.value);
 }
 
 void lose_peers(Cluster& cluster) {
   auto& node = cluster.node;
-  node.gpu_link = node.gpu.pcie;
+  node.gpu_link = node.gpu.pcie.value_or(node.pcie);
   node.intra = IntraNode::kPcieStaged;
   node.link = hw_profiles::read_link(io::string_node("pcie-staged", "link"));
 }
@@ -131,7 +126,7 @@ auto const kFaults = std::to_array<Fault>({
      [](Cluster& cluster, CollectiveCase const&, Degree) { cluster.fabric.transport.has_gpu_direct = false; }},
     {"fewer NICs", leaves_node, fewer_nics,
      [](CollectiveCase const& one, Degree left) {
-       return fmt::format("{} of {} NICs in use", left, plugged_nics(one.cluster()));
+       return fmt::format("{} of {} NICs in use", left, one.cluster().nics());
      },
      [](Cluster& cluster, CollectiveCase const&, Degree left) { cluster.fabric.ports_per_node = left; }},
     {"slower PCIe",

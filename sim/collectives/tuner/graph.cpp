@@ -32,10 +32,9 @@ double counted(GraphSearch::LinkRate const& link, BytesPerSecond rate) {
   return rate.count() * (link.counted / link.datasheet);
 }
 
-GraphSearch::LinkRate const& nvlink_rate(GraphSearch const& search, std::int64_t capability) {
-  auto const after = std::upper_bound(
-      search.nvlink.begin(), search.nvlink.end(), capability,
-      [](std::int64_t wanted, GraphSearch::LinkRate const& each) { return wanted < each.from_capability; });
+GraphSearch::LinkRate const& nvlink_rate(GraphSearch const& search, hardware::Gpu const& gpu) {
+  auto const after = std::ranges::find_if_not(
+      search.nvlink, [&](GraphSearch::LinkRate const& each) { return gpu.has_capability(each.from_capability); });
   return after == search.nvlink.begin() ? *after : *(after - 1);
 }
 
@@ -65,7 +64,7 @@ bool have_own_links(hardware::Node const& node, std::int64_t ranks, Environment 
 
 /// Links of a GPU's own: a group on a mesh has those among its members, and no channel is faster than one of them.
 void find_own_links(hardware::Node const& node, GraphSearch const& search, Links& links) {
-  auto const all = counted(nvlink_rate(search, node.gpu.compute_capability.value), node.gpu_link.value);
+  auto const all = counted(nvlink_rate(search, node.gpu), node.gpu_link.value);
   links.port = links.path = all;
   if (node.intra == IntraNode::kMesh && node.gpus > 1) {
     links.path = all / static_cast<double>(node.gpus - 1);
@@ -79,8 +78,7 @@ void find_own_links(hardware::Node const& node, GraphSearch const& search, Links
 
 void find_pcie_links(Cluster const& cluster, GraphSearch const& search, Environment const& environment, Links& links) {
   auto const& node = cluster.node;
-  auto const slot = node.gpu.pcie.value.count() > 0 ? node.gpu.pcie.value : node.pcie.value;
-  links.port = counted(search.pcie, slot);
+  links.port = counted(search.pcie, node.gpu.pcie.value_or(node.pcie).value);
   if (links.ranks > node.gpus_per_pcie_switch && node.host.cpu == hardware::CpuVendor::kIntel)
     links.port *= search.intel_pcie_share;
   if (node.intra == IntraNode::kPcieStaged || environment.p2p_is_off)
@@ -92,12 +90,11 @@ void find_pcie_links(Cluster const& cluster, GraphSearch const& search, Environm
 /// (aws-ofi-nccl groups them by PCIe switch, NCCL fuses ports).
 void find_nics(Placement const& placement, Cluster const& cluster, GraphSearch const& search, Links& links) {
   auto const& node = cluster.node;
-  auto const ports = cluster.fabric.ports_per_node;
-  auto const plugged = ports > 0 ? std::min(node.nics, ports) : node.nics;
+  auto const plugged = cluster.nics();
   auto const each = static_cast<double>(std::max<std::int64_t>(1, plugged / node.gpus));
   links.nics = links.ranks == placement.ranks_per_node ? placement.nics(links.ranks) : std::min(links.ranks, plugged);
   links.nic = std::min(node.nic.value, cluster.fabric.port.value).count() * each;
-  if (node.gpu.pcie.value.count() > 0) links.nic = std::min(links.nic, counted(search.pcie, node.gpu.pcie.value));
+  if (auto const& slot = node.gpu.pcie) links.nic = std::min(links.nic, counted(search.pcie, slot->value));
 }
 
 /// Channels of one speed that fit. A GPU passes every channel on over its links; between nodes it hands those that end
@@ -141,11 +138,11 @@ Channels search_rings(Links const& links, Speeds speeds) {
 }
 
 /// Two channels of half the speed keep a fast link busier than one (ncclTopoDupChannels).
-Channels doubled(Channels channels, std::int64_t capability) {
+Channels doubled(Channels channels, hardware::Gpu const& gpu) {
   constexpr auto kFast = BytesPerSecond{25e9};
   constexpr auto kFastFromHopper = BytesPerSecond{50e9};
   if (channels.within_nodes < kFast) return channels;
-  if (capability > 80 && channels.within_nodes < kFastFromHopper && channels.count > 4) return channels;
+  if (gpu.has_capability(81) && channels.within_nodes < kFastFromHopper && channels.count > 4) return channels;
   auto const count = std::min(2 * channels.count, kMostSearched);
   auto const parts = static_cast<double>(divide_up(count, channels.count));
   return {count, channels.within_nodes / parts, channels.between_nodes / parts};
@@ -192,11 +189,11 @@ Channels search_multicast(Links const& links, Speeds speeds) {
   return best;
 }
 
-std::int64_t communicator_channels(Graph const& graph, GraphSearch const& search, std::int64_t capability,
+std::int64_t communicator_channels(Graph const& graph, GraphSearch const& search, hardware::Gpu const& gpu,
                                    Environment const& environment) {
   constexpr auto kFast = BytesPerSecond{45e9};
   auto channels = std::min(2 * graph.ring.count, search.most_channels);
-  if (capability >= 90 && graph.nodes > 1 && graph.ring.within_nodes > kFast && channels < 16)
+  if (gpu.has_capability(90) && graph.nodes > 1 && graph.ring.within_nodes > kFast && channels < 16)
     channels = std::min(2 * channels, search.most_channels);
   if (search.rings_grow_to_nvls_ctas) channels = std::max(channels, graph.nvls_ctas);
   if (environment.max_channels) channels = std::min(channels, *environment.max_channels);
@@ -210,8 +207,8 @@ void count_nodes(Placement const& placement, Cluster const& cluster, Environment
   graph.ranks = placement.ranks;
   graph.nodes = placement.nodes;
   graph.ranks_per_node = placement.ranks_per_node;
-  auto const tray = cluster.node.gpus_per_host;
-  if (environment.mnnvl != false || tray <= 0 || graph.ranks_per_node <= tray) return;
+  auto const tray = cluster.node.gpus_on_host();
+  if (environment.mnnvl != false || graph.ranks_per_node <= tray) return;
   graph.nodes *= divide_up(graph.ranks_per_node, tray);
   graph.ranks_per_node = tray;
 }
@@ -221,8 +218,7 @@ void count_nodes(Placement const& placement, Cluster const& cluster, Environment
 Graph find_graph(Placement const& placement, Cluster const& cluster, Environment const& environment) {
   auto const& search = cluster.library.tuning.search;
   auto const& node = cluster.node;
-  auto const capability = node.gpu.compute_capability.value;
-  auto const architecture = static_cast<std::size_t>(hardware::architecture_of(capability));
+  auto const architecture = static_cast<std::size_t>(node.gpu.architecture());
   auto graph = Graph{};
   count_nodes(placement, cluster, environment, graph);
   if (graph.ranks < 2 || search.nvlink.empty()) return graph;
@@ -235,7 +231,7 @@ Graph find_graph(Placement const& placement, Cluster const& cluster, Environment
     find_pcie_links(cluster, search, environment, links);
   if (links.leaves_node) find_nics(placement, cluster, search, links);
   graph.is_nvlink = has_own_links && node.link.is_nvlink;
-  graph.has_multicast = graph.is_nvlink && node.intra == IntraNode::kNvSwitch && capability >= 90 &&
+  graph.has_multicast = graph.is_nvlink && node.intra == IntraNode::kNvSwitch && node.gpu.has_capability(90) &&
                         node.link.multicast_efficiency.value > 0;
   graph.has_network_reduction = environment.collnet == true && graph.nodes > 1;
 
@@ -243,14 +239,14 @@ Graph find_graph(Placement const& placement, Cluster const& cluster, Environment
   auto const speeds = Speeds{links.leaves_node ? lists.between_nodes : lists.within_nodes};
   auto const searched = search_rings(links, speeds);
   graph.rings_are_alike = graph.nodes == 1 || searched.count == 1;  // rings over several NICs begin at different GPUs
-  graph.ring = doubled(searched, capability);
+  graph.ring = doubled(searched, node.gpu);
   graph.tree = search_trees(links, speeds, graph.ring);
   if (graph.has_multicast) {
     graph.nvls = search_multicast(links, speeds);
     auto const column = static_cast<std::size_t>(std::min<std::int64_t>(graph.nodes, 3) - 1);
     graph.nvls_ctas = search.nvls_ctas[architecture][column];
   }
-  graph.channels = communicator_channels(graph, search, capability, environment);
+  graph.channels = communicator_channels(graph, search, node.gpu, environment);
   return graph;
 }
 

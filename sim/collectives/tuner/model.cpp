@@ -48,7 +48,7 @@ class Model {
         tuning_{request.cluster.library.tuning},
         algorithm_{algorithm},
         protocol_{protocol},
-        architecture_{hardware::architecture_of(request.cluster.node.gpu.compute_capability.value)},
+        architecture_{request.cluster.node.gpu.architecture()},
         ranks_{real(graph_.ranks)},
         per_node_{ranks_ / real(graph_.nodes)} {}
 

@@ -67,7 +67,7 @@ std::string_view pat_off(TunerRequest const& request) {
 
 std::string_view ll128_off(TunerRequest const& request) {
   if (request.environment.mask(request.kind).protocols_are_set) return "";
-  if (request.cluster.node.gpu.compute_capability.value < 70) return "LL128 needs compute capability 7.0";
+  if (!request.cluster.node.gpu.has_capability(70)) return "LL128 needs compute capability 7.0";
   if (request.graph.ranks_per_node > 1 && !request.graph.is_nvlink) return "LL128 needs NVLink inside the node";
   return "";
 }
