@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <iterator>
 #include <set>
 
@@ -164,22 +163,13 @@ reports::CalibrationReport report_of(Outcome const& outcome, std::string const& 
   return report;
 }
 
-/// Throws InputError where the profile would take the place of what it is made from: it would name itself, or the
-/// measurements would be gone.
-void check_out(CalibrateOptions const& options) {
-  auto error = std::error_code{};
-  auto sources = options.files;
-  sources.push_back(options.cluster);
-  for (auto const& source : sources)
-    if (std::filesystem::is_regular_file(source, error) && std::filesystem::equivalent(source, options.out, error))
-      throw InputError{fmt::format("--out {}: found the file that is read as {}, expected another; name a new file",
-                                   one_line(options.out), one_line(source))};
-}
-
 }  // namespace
 
 int calibrate(CalibrateOptions const& options) {
-  check_out(options);
+  auto inputs = options.files;
+  inputs.push_back(options.cluster);  // or else the profile would name itself
+  auto outputs = Outputs{std::move(inputs)};
+  outputs.expect("--out", options.out);
   auto const cluster = read_machine(options.cluster, {});
   auto const outcome = calibrate_by(options, cluster);
   auto const& [study, measured, errors, profile] = outcome;
@@ -189,9 +179,10 @@ int calibrate(CalibrateOptions const& options) {
                                  study.skipped.empty() ? "" : " (" + study.skipped.front().reason + ")")};
   for (auto const& oddity : oddities_of(study)) warn(oddity);
   auto const report = report_of(outcome, options.out);
-  write_file(options.out, profile_patch_text(profile, options.out));
+  outputs.write(options.out, profile_patch_text(profile, options.out));
   print(options.as_json ? reports::calibration_json(report)
                         : reports::calibration_text(report, standard_output_style()));
+  outputs.commit();
   return kDone;
 }
 

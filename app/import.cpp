@@ -68,6 +68,7 @@ void import_traces(ImportOptions const& options, std::vector<records::NamedText>
 }  // namespace
 
 int import_file(ImportOptions const& options) {
+  if (options.out) check_writable("--out", *options.out, options.files);
   auto files = std::vector<records::NamedText>{};
   for (auto const& file : options.files) files.push_back({file, records::unzipped(file, io::read_text(file))});
   auto const& [name, text] = files.front();

@@ -35,57 +35,109 @@ class HeldOpen {
   int descriptor_;
 };
 
-}  // namespace
+namespace fs = std::filesystem;
 
-void write_file(std::string const& path, std::string_view text) {
-  write_file(path, [text](std::ostream& file) { file.write(text.data(), static_cast<std::streamsize>(text.size())); });
+/// The file that a path names, links followed to their end, whether or not there is one.
+fs::path place_of(std::string const& path) {
+  constexpr auto kLongestChain = 40;  // as Linux follows them
+  auto error = std::error_code{};
+  auto place = fs::path{path};
+  for (auto i = 0; i < kLongestChain && fs::is_symlink(place, error); ++i)
+    place = place.parent_path() / fs::read_symlink(place, error);
+  place = fs::absolute(place, error);
+  auto const canonical = fs::weakly_canonical(place, error);
+  return error ? place : canonical;  // a name that no file can have
 }
 
-void write_file(std::string const& path, std::function<void(std::ostream&)> const& write) {
+/// A device or a pipe, which no file takes the place of.
+bool is_special(std::string const& path) {
   auto error = std::error_code{};
-  // A link stays a link: what it names is replaced. A device or a pipe is written to, never replaced.
-  auto const exists = std::filesystem::exists(path, error);
-  auto const target = exists ? std::filesystem::canonical(path, error).string() : path;
-  auto const is_replaced = !exists || std::filesystem::is_regular_file(path, error);
-  auto const written = is_replaced ? fmt::format("{}.{}.tmp", target, getpid()) : path;
-  auto const give_up = [&](int reason) {
-    if (is_replaced) std::remove(written.c_str());
-    throw InputError{fmt::format("{}: cannot be written ({}); name a file in a folder that you may write to",
-                                 one_line(path), std::strerror(reason))};
-  };
-  auto const held = is_replaced ? nullptr : std::make_unique<HeldOpen>(path);
-  errno = 0;
-  {
-    auto file = std::ofstream{written, std::ios::binary};
-    write(file);
-    file.close();
-    if (!file) give_up(errno);
+  return fs::exists(path, error) && !fs::is_regular_file(path, error);
+}
+
+bool is_same_file(std::string const& one, std::string const& other) {
+  auto error = std::error_code{};
+  return fs::equivalent(one, other, error) || place_of(one) == place_of(other);
+}
+
+[[noreturn]] void fail_to_write(std::string const& path, int reason) {
+  throw InputError{fmt::format("{}: cannot be written ({}); name a file in a folder that you may write to",
+                               one_line(path), std::strerror(reason))};
+}
+
+[[noreturn]] void refuse(std::string_view option, std::string const& path, std::string_view found,
+                         std::string_view way_out) {
+  throw InputError{fmt::format("{} {}: {}; {}", option, path.empty() ? "\"\"" : one_line(path), found, way_out)};
+}
+
+/// Throws InputError where no file can be made at `path`.
+void check_place(std::string_view option, std::string const& path) {
+  auto error = std::error_code{};
+  if (path.empty()) refuse(option, path, "found an empty name, expected a file", "name one");
+  if (fs::is_directory(path, error)) refuse(option, path, "found a directory, expected a file", "name a file in it");
+  auto const folder = place_of(path).parent_path();
+  if (!fs::is_directory(folder, error))
+    refuse(option, path, fmt::format("found no directory {}", twinstep::quoted(fs::path{path}.parent_path().string())),
+           "make it, or name another file");
+  if (::access(is_special(path) ? path.c_str() : folder.c_str(), W_OK) != 0)
+    refuse(option, path, fmt::format("{} cannot be written to", twinstep::quoted(folder.string())),
+           "name another file");
+}
+
+}  // namespace
+
+Outputs::~Outputs() {
+  for (auto const& one : written_) std::remove(one.temporary.c_str());
+}
+
+void Outputs::expect(std::string_view option, std::string const& path) {
+  check_place(option, path);
+  for (auto const& input : inputs_)
+    if (is_same_file(path, input))
+      refuse(option, path, fmt::format("{} is an input and would be replaced", one_line(input)), "name another file");
+  for (auto const& other : expected_)
+    if (!is_special(path) && is_same_file(path, other.path))
+      refuse(option, path, fmt::format("{} {} is the same file", other.option, one_line(other.path)),
+             "name another file");
+  expected_.push_back({std::string{option}, path});
+}
+
+void Outputs::write(std::string const& path, std::string_view text) {
+  write(path, [text](std::ostream& file) { file.write(text.data(), static_cast<std::streamsize>(text.size())); });
+}
+
+void Outputs::write(std::string const& path, std::function<void(std::ostream&)> const& write) {
+  auto target = path;
+  if (!is_special(path)) {
+    auto const place = place_of(path).string();
+    target = fmt::format("{}.{}.tmp", place, getpid());
+    written_.push_back({path, target, place});
   }
-  if (!is_replaced) return;
-  std::filesystem::rename(written, target, error);
-  if (error) give_up(error.value());
+  auto const held = target == path ? std::make_unique<HeldOpen>(path) : nullptr;
+  errno = 0;
+  auto file = std::ofstream{target, std::ios::binary};
+  write(file);
+  file.close();
+  if (!file) fail_to_write(path, errno);
+}
+
+void Outputs::commit() {
+  for (auto const& one : written_) {
+    auto error = std::error_code{};
+    fs::rename(one.temporary, one.place, error);
+    if (error) fail_to_write(one.path, error.value());
+  }
+  written_.clear();
+}
+
+void write_file(std::string const& path, std::string_view text) {
+  auto outputs = Outputs{};
+  outputs.write(path, text);
+  outputs.commit();
 }
 
 void check_writable(std::string_view option, std::string const& path, std::vector<std::string> const& inputs) {
-  auto const fail = [&](std::string_view found, std::string_view way_out) {
-    throw InputError{fmt::format("{} {}: {}; {}", option, path.empty() ? "\"\"" : one_line(path), found, way_out)};
-  };
-  auto error = std::error_code{};
-  if (path.empty()) fail("found an empty name, expected a file", "name one");
-  if (std::filesystem::is_directory(path, error)) fail("found a directory, expected a file", "name a file in it");
-  auto const is_same = [&](std::string const& other) {
-    return std::filesystem::equivalent(path, other, error) ||
-           std::filesystem::weakly_canonical(path, error) == std::filesystem::weakly_canonical(other, error);
-  };
-  for (auto const& input : inputs)
-    if (is_same(input)) fail(fmt::format("{} is an input and would be replaced", one_line(input)), "name another file");
-  auto folder = std::filesystem::path{path}.parent_path();
-  if (folder.empty()) folder = ".";
-  if (!std::filesystem::is_directory(folder, error))
-    fail(fmt::format("found no directory {}", twinstep::quoted(folder.string())), "make it, or name another file");
-  auto const is_special = std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
-  if (::access(is_special ? path.c_str() : folder.c_str(), W_OK) != 0)
-    fail(fmt::format("{} cannot be written to", twinstep::quoted(folder.string())), "name another file");
+  Outputs{inputs}.expect(option, path);
 }
 
 void print(std::string_view text) {

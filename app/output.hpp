@@ -4,21 +4,60 @@
 #include <iosfwd>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "reports/table.hpp"
 
 namespace twinstep::app {
 
-/// Writes a whole file or nothing: into a temporary file beside it first, which then takes its place. A device or a
-/// pipe is written to as it is. Throws InputError where it cannot be written.
-void write_file(std::string const& path, std::string_view text);
-/// The same piece by piece, for more than memory holds.
-void write_file(std::string const& path, std::function<void(std::ostream&)> const& write);
+/// The files that a command writes: all of them or none.
+///
+/// Every file is named before anything is computed, and refused then where it cannot be written. What is written goes
+/// to a temporary file beside each place; `commit` lets all take their places, and a command that ends without it
+/// leaves everything as it was. A link stays a link: what it names is replaced. A device or a pipe is written to at
+/// once.
+class Outputs {
+ public:
+  /// @param inputs  files that no output may replace
+  explicit Outputs(std::vector<std::string> inputs = {}) : inputs_{std::move(inputs)} {}
+  ~Outputs();
+  Outputs(Outputs&&) = default;
+  Outputs& operator=(Outputs&&) = delete;
 
-/// Throws InputError where no file can be written at `path`, before anything is computed: an empty name, a directory, a
-/// folder that is absent or closed to writing, one of the `inputs`, which it would replace. `option` is what named the
-/// path: "--trace".
+  /// Names a file to come. Throws InputError for an empty name, a directory, a folder that is absent or closed to
+  /// writing, an input, a file that another option named, by this name or another. `option` is what named it:
+  /// "--trace".
+  void expect(std::string_view option, std::string const& path);
+
+  /// Throws InputError where `path` cannot be written. Whether it was expected does not matter.
+  void write(std::string const& path, std::string_view text);
+  /// The same piece by piece, for more than memory holds.
+  void write(std::string const& path, std::function<void(std::ostream&)> const& write);
+
+  /// Lets all that was written take its place.
+  void commit();
+
+ private:
+  struct Written {
+    std::string path;       ///< as the user named it
+    std::string temporary;  ///< that holds the content
+    std::string place;      ///< that it is for
+  };
+  struct Expected {
+    std::string option;
+    std::string path;
+  };
+
+  std::vector<std::string> inputs_;
+  std::vector<Expected> expected_;
+  std::vector<Written> written_;
+};
+
+/// Writes one file, whole or not at all.
+void write_file(std::string const& path, std::string_view text);
+
+/// Throws InputError where `Outputs` would not expect the file.
 void check_writable(std::string_view option, std::string const& path, std::vector<std::string> const& inputs = {});
 
 /// Prints on standard output, all of it now. Throws InputError where it cannot (a full disk, a closed stream).

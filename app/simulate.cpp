@@ -12,7 +12,6 @@
 #include "app/scenario.hpp"
 #include "app/why.hpp"
 #include "hw_profiles/writer.hpp"
-#include "reports/render/page_html.hpp"
 #include "reports/render/scenarios_table.hpp"
 #include "reports/render/summary_text.hpp"
 #include "reports/render/why_text.hpp"
@@ -64,24 +63,29 @@ std::string trace_path(std::string const& path, Scenario const& scenario, bool i
   return (file.parent_path() / fmt::format("{}.{}{}", stem.string(), label, extension)).string();
 }
 
-void write_trace(std::string const& path, timeline::Timeline timeline, program::StepProgram const& step,
-                 Scenario const& scenario) {
+/// Where the timeline of a run is written.
+struct Trace {
+  Outputs& outputs;
+  std::string path;
+};
+
+void write(Trace const& trace, timeline::Timeline timeline, program::StepProgram const& step,
+           Scenario const& scenario) {
   timeline.manifest.program_hash = hash_of(io::to_json(step));
   timeline.manifest.machine_hash = hash_of(hw_profiles::cluster_text(machine_of(scenario)));
-  write_file(path, io::to_json(timeline));
+  trace.outputs.write(trace.path, io::to_json(timeline));
 }
 
-reports::NamedSummary ask(Scenario const& scenario, engine::Fidelity fidelity,
-                          std::optional<std::string> const& trace) {
+reports::NamedSummary ask(Scenario const& scenario, engine::Fidelity fidelity, std::optional<Trace> const& trace) {
   auto outcome = run_step(scenario, {.fidelity = fidelity});
   if (auto const* obstacle = std::get_if<reports::Infeasible>(&outcome)) return {scenario.strategy_title, *obstacle};
   auto& run = std::get<Run>(outcome);
   add_way_out(run, scenario);
-  if (trace) write_trace(*trace, std::move(run.timeline), run.step, scenario);
+  if (trace) write(*trace, std::move(run.timeline), run.step, scenario);
   return {scenario.strategy_title, std::move(run.summary)};
 }
 
-Answer ask_timed(Scenario const& scenario, engine::Fidelity fidelity, std::optional<std::string> const& trace) {
+Answer ask_timed(Scenario const& scenario, engine::Fidelity fidelity, std::optional<Trace> const& trace) {
   auto const start = Clock::now();
   auto summary = ask(scenario, fidelity, trace);
   return {std::move(summary), Seconds{std::chrono::duration<double>(Clock::now() - start).count()}};
@@ -89,7 +93,7 @@ Answer ask_timed(Scenario const& scenario, engine::Fidelity fidelity, std::optio
 
 /// What leads beyond the simulated clock or the count of bytes is known only here; it concerns the whole scenario.
 Answer ask_placed(std::string const& path, Scenario const& scenario, engine::Fidelity fidelity,
-                  std::optional<std::string> const& trace) try {
+                  std::optional<Trace> const& trace) try {
   return ask_timed(scenario, fidelity, trace);
 } catch (BeyondRange const& error) {
   throw InputError{fmt::format("{}: {}: {}", one_line(path), scenario.strategy_title, error.what())};
@@ -131,14 +135,13 @@ std::string all_whys(std::vector<Answer> const& answers) {
 
 int simulate(SimulateOptions const& options) {
   auto const scenarios = read_scenarios(options.scenario, options.settings);
-  auto traces = std::vector<std::optional<std::string>>{};
-  for (auto const& scenario : scenarios) {
-    traces.push_back(options.trace);
-    if (!options.trace) continue;
-    traces.back() = trace_path(*options.trace, scenario, scenarios.size() > 1);
-    check_writable("--trace", *traces.back(), {options.scenario});
+  auto outputs = Outputs{{options.scenario}};
+  auto traces = std::vector<std::optional<Trace>>(scenarios.size());
+  for (std::size_t i = 0; options.trace && i < scenarios.size(); ++i) {
+    traces[i].emplace(outputs, trace_path(*options.trace, scenarios[i], scenarios.size() > 1));
+    outputs.expect("--trace", traces[i]->path);
   }
-  if (options.report) check_writable("--report", *options.report, {options.scenario});
+  if (options.report) outputs.expect("--report", *options.report);
   for (auto const& warning : scenarios.front().warnings) warn(warning);
 
   auto const fidelity = find_enum<engine::Fidelity>(options.fidelity).value_or(engine::Fidelity::kFolded);
@@ -148,8 +151,9 @@ int simulate(SimulateOptions const& options) {
   if (options.why)
     for (std::size_t i = 0; i < scenarios.size(); ++i) answers[i].why = explain(options.scenario, options.settings, i);
   if (options.report)
-    write_file(*options.report, reports::page_html(report_page({options.scenario}, options.settings)));
+    outputs.write(*options.report, rendered(report_page({options.scenario}, options.settings), *options.report));
   print(options.as_json ? all_json(answers) : all_text(answers) + all_whys(answers));
+  outputs.commit();
   return kDone;
 }
 

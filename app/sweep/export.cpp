@@ -93,18 +93,14 @@ std::string setting_text(Cell const& setting) {
   return plain_text(setting, Column::Kind::kText);
 }
 
-void export_csv(std::string const& results, std::string const& file) {
-  write_file(file, [&results](std::ostream& out) {
-    out << csv_header(read_manifest(results).paths);
-    read_results(results, [&out](Row const& row) { out << csv_line(row); });
-  });
+void export_csv(std::string const& results, std::ostream& out) {
+  out << csv_header(read_manifest(results).paths);
+  read_results(results, [&out](Row const& row) { out << csv_line(row); });
 }
 
-void export_json_lines(std::string const& results, std::string const& file) {
-  write_file(file, [&results](std::ostream& out) {
-    auto const paths = read_manifest(results).paths;
-    read_results(results, [&](Row const& row) { out << json_line(row, paths); });
-  });
+void export_json_lines(std::string const& results, std::ostream& out) {
+  auto const paths = read_manifest(results).paths;
+  read_results(results, [&](Row const& row) { out << json_line(row, paths); });
 }
 
 }  // namespace twinstep::app::sweep

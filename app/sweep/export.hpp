@@ -1,5 +1,6 @@
 #pragma once
 
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,8 @@ namespace twinstep::app::sweep {
 /// A setting in a text: 4, dgx-h100, {"name": "ddp"}; empty where it is absent.
 [[nodiscard]] std::string setting_text(Cell const& setting);
 
-/// Writes all rows of a results file. Throws InputError where one of the two files is not as it should be.
-void export_csv(std::string const& results, std::string const& file);
-void export_json_lines(std::string const& results, std::string const& file);
+/// Writes all rows of a results file. Throws InputError where that is not as it should be.
+void export_csv(std::string const& results, std::ostream& out);
+void export_json_lines(std::string const& results, std::ostream& out);
 
 }  // namespace twinstep::app::sweep

@@ -81,13 +81,13 @@ void check_size(Sweep const& sweep, SweepOptions const& options) {
       is_allowable ? fmt::format(", or allow so many with --max-points {}", sweep.points()) : std::string{})};
 }
 
-/// @param base  the file of the sweep's scenario
-void check_exports(SweepOptions const& options, std::string const& base) {
-  auto kept = std::vector{options.sweep, base};
-  if (options.out) kept.push_back(*options.out);
-  if (options.csv) check_writable("--csv", *options.csv, kept);
-  if (options.csv) kept.push_back(*options.csv);
-  if (options.jsonl) check_writable("--jsonl", *options.jsonl, kept);
+/// The exports, refused where they would replace one of the `inputs` or the results.
+Outputs exports_of(SweepOptions const& options, std::vector<std::string> inputs) {
+  if (options.out) inputs.push_back(*options.out);
+  auto outputs = Outputs{std::move(inputs)};
+  if (options.csv) outputs.expect("--csv", *options.csv);
+  if (options.jsonl) outputs.expect("--jsonl", *options.jsonl);
+  return outputs;
 }
 
 /// A sweep on its way into its results file, in the process that writes it.
@@ -129,7 +129,7 @@ class Leader {
  private:
   std::unique_ptr<ResultsWriter> open() {
     check_size(sweep_, *options_);
-    check_exports(*options_, sweep_.base_file());
+    static_cast<void>(exports_of(*options_, {options_->sweep, sweep_.base_file()}));
     for (auto const& warning : evaluator_.check()) warn(warning);
     auto const manifest = manifest_of(sweep_, run_options(*options_));
     auto const& out = *options_->out;
@@ -182,10 +182,12 @@ void check_is_no_sweep(std::string const& file) {
 
 /// Prints and exports what is in a results file.
 int tell(std::string const& results, SweepOptions const& options, Effort const& effort) {
+  auto exports = exports_of(options, {results});
   auto const outcome = summarize(results);
-  if (options.csv) export_csv(results, *options.csv);
-  if (options.jsonl) export_json_lines(results, *options.jsonl);
+  if (options.csv) exports.write(*options.csv, [&](std::ostream& out) { export_csv(results, out); });
+  if (options.jsonl) exports.write(*options.jsonl, [&](std::ostream& out) { export_json_lines(results, out); });
   print(options.as_json ? outcome_json(outcome, effort) : outcome_text(outcome, effort));
+  exports.commit();
   return kDone;
 }
 
@@ -251,7 +253,6 @@ int run_sweep(SweepOptions const& options) {
     throw InputError{"--out \"\": found an empty name, expected a file; name one"};
   if (!options.out) {
     check_is_no_sweep(options.sweep);
-    check_exports(options, options.sweep);
     return tell(options.sweep, options, {});
   }
   if (auto const obstacle = why_not_together(environment)) throw InputError{*obstacle};

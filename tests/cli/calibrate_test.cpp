@@ -207,8 +207,9 @@ TEST_CASE("calibrate does not replace what it reads", "[cli][calibrate]") {
   auto const profile = folder.path("ours.json");
   REQUIRE(calibrate("dgx-h100-ndr", file, profile).exit_code == 0);
   auto const before = read_file(profile);
-  check_refused(calibrate(profile, file, folder.path("./ours.json")), "expected another; name a new file");
-  check_refused(calibrate("dgx-h100-ndr", file, file), "expected another; name a new file");
+  check_refused(calibrate(profile, file, folder.path("./ours.json")),
+                "is an input and would be replaced; name another file");
+  check_refused(calibrate("dgx-h100-ndr", file, file), "is an input and would be replaced; name another file");
   CHECK(read_file(profile) == before);
   CHECK(read_file(file) == records());
 }

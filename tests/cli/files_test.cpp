@@ -128,6 +128,49 @@ TEST_CASE("an answer that cannot be written is no success", "[cli]") {
                 {"standard output cannot be written", "No space left"});
 }
 
+TEST_CASE("a command of several files that cannot write one of them writes none", "[cli]") {
+  auto const folder = Scratch{};
+  folder.write("good.json", small_scenario());
+  auto const arguments = GENERATE(values<std::vector<std::string>>({
+      {"simulate", "good.json", "--trace", "a.trace.json", "--report", "/dev/full"},
+      {"report", "good.json", "--out", "a.html", "--csv", "/dev/full"},
+      {"report", "good.json", "--out", "a.html", "--csv", "nowhere/a.csv"},
+      {"report", "good.json", "--out", "a.html", "--csv", std::string(300, 'x')},
+  }));
+  check_refusal(run_twinstep(arguments, folder.path("")), {arguments.back()});
+  CHECK(folder.files() == std::vector<std::string>{"good.json"});
+}
+
+TEST_CASE("an answer that cannot be printed leaves no file", "[cli]") {
+  auto const folder = Scratch{};
+  folder.write("good.json", small_scenario());
+  check_refusal(
+      run_twinstep({"simulate", "good.json", "--trace", "a.trace.json"}, folder.path(""), {.out = "/dev/full"}),
+      {"standard output cannot be written"});
+  CHECK(folder.files() == std::vector<std::string>{"good.json"});
+}
+
+TEST_CASE("two outputs to one file are refused, whatever it is called", "[cli]") {
+  auto const folder = Scratch{};
+  folder.write("good.json", small_scenario());
+  std::filesystem::create_symlink("a.html", folder.path("link"));  // to what is not there yet
+  auto const arguments = GENERATE(values<std::vector<std::string>>({
+      {"simulate", "good.json", "--trace", "a.html", "--report", "a.html"},
+      {"report", "good.json", "--out", "a.html", "--csv", "a.html"},
+      {"report", "good.json", "--out", "a.html", "--csv", "./a.html"},
+      {"report", "good.json", "--out", "a.html", "--csv", "link"},
+  }));
+  check_refusal(run_twinstep(arguments, folder.path("")), {" a.html is the same file; name another file"});
+  CHECK(folder.files() == std::vector<std::string>{"good.json", "link"});
+}
+
+TEST_CASE("devices may be named for several outputs", "[cli]") {
+  auto const folder = Scratch{};
+  folder.write("good.json", small_scenario());
+  CHECK(run_twinstep({"simulate", "good.json", "--trace", "/dev/null", "--report", "/dev/null"}, folder.path(""))
+            .exit_code == 0);
+}
+
 TEST_CASE("an error keeps its exit code where nobody reads it", "[cli]") {
   CHECK(run_twinstep({"simulate", "nowhere.json"}, {}, {.err = "/dev/full"}).exit_code == 2);
 }
