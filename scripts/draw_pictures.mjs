@@ -10,6 +10,7 @@ await browser.send("Emulation.setDeviceMetricsOverride", {width: 900, height: 90
 const loaded = browser.event("Page.loadEventFired");
 await browser.send("Page.navigate", {url: `file://${resolve(page)}`});
 await loaded;
+await browser.evaluate("document.querySelectorAll('.fold').forEach(fold => fold.open = true)");
 for (const id of ids) {
   const clip = await browser.evaluate(`(async () => {
     const chart = document.getElementById(${JSON.stringify(id)});

@@ -62,6 +62,7 @@ struct Chart {
   std::string text;  ///< the finding: "the knee is at 256 GPUs: the NICs are full"; may be empty
   Axis x;
   Axis y;
+  std::string fold;  ///< charts in a row with the same fold are shown when asked for it: "the other strategies"
   bool is_stacked = false;
   std::vector<Series> series;
   std::vector<Mark> x_marks;

@@ -59,6 +59,7 @@ class BodyWriter {
   void put_section(Section const& section);
   void put_table(PageTable const& table);
   void put_cells(std::string_view tag, std::vector<std::string> const& cells, std::vector<ColumnKind> const& kinds);
+  void put_charts(std::vector<Chart> const& charts);
   void put_chart(Chart const& chart);
   void put_origin(Page const& page);
 
@@ -110,9 +111,25 @@ void BodyWriter::put_section(Section const& section) {
   put("<section id=\"section-{}\">\n", ++sections_);
   put_text("h2", section.title);
   put_text("p", section.text);
-  for (auto const& chart : section.charts) put_chart(chart);
+  put_charts(section.charts);
   for (auto const& table : section.tables) put_table(table);
   put("</section>\n");
+}
+
+/// Charts of one fold in a row are in an element that opens.
+void BodyWriter::put_charts(std::vector<Chart> const& charts) {
+  auto fold = std::string_view{};
+  auto const change_to = [&](std::string_view next) {
+    if (next == fold) return;
+    if (!fold.empty()) put("</details>\n");
+    if (!next.empty()) put("<details class=\"fold\"><summary>{}</summary>\n", escaped(next));
+    fold = next;
+  };
+  for (auto const& chart : charts) {
+    change_to(chart.fold);
+    put_chart(chart);
+  }
+  change_to({});
 }
 
 void BodyWriter::put_table(PageTable const& table) {
@@ -148,7 +165,7 @@ void BodyWriter::put_chart(Chart const& chart) {
   put_text("p", chart.text);
   put("</figcaption>\n<div class=\"plot\" role=\"img\" aria-label=\"{}\"><pre>{}</pre></div>\n",
       escaped(chart.text.empty() ? chart.title : chart.title + ": " + chart.text), escaped(chart_text(chart, {})));
-  put("<details><summary>Numbers</summary></details>\n</figure>\n");
+  put("<details class=\"numbers\"><summary>Numbers</summary></details>\n</figure>\n");
 }
 
 /// Where the numbers come from, and how to make them again.

@@ -11,7 +11,7 @@ function(add_text name)
   set(text "${text}};\n" PARENT_SCOPE)
 endfunction()
 
-set(scripts numbers theme shapes option tooltip numbers_table page)
+set(scripts charts numbers theme shapes option tooltip numbers_table page)
 list(TRANSFORM scripts REPLACE "(.+)" "${ROOT}/\\1.js")
 add_text(kTemplate ${ROOT}/page.html)
 add_text(kStyle ${ROOT}/page.css)

@@ -42,5 +42,5 @@ function intervalText(point) {
 }
 
 function hasInterval(point) {
-  return point.y_low !== null && point.y_high !== null;
+  return point.y_low !== undefined && point.y_high !== undefined;
 }

@@ -32,7 +32,7 @@ function heldAt(points, places) {
   let next = 0;
   return places.map(x => {
     while (next < points.length && points[next].x <= x) ++next;
-    const held = next > 0 ? points[next - 1] : {y: 0, y_low: null, y_high: null, note: "", isAbsent: true};
+    const held = next > 0 ? points[next - 1] : {y: 0, note: "", isAbsent: true};
     return {...held, x};
   });
 }
@@ -79,7 +79,7 @@ function drawnSeries(chart, series, index, layout, colours) {
   const isFlipped = layout === "bars";
   const look = seriesLook(index, colours);
   const id = `series ${index}`;
-  if (series.style === "spans") return [spanSeries(series, id, look.colour, colours)];
+  if (series.style === "spans") return [spanSeries(chart, series, id, look.colour, colours)];
   const common = {id, name: series.name, color: look.colour, data: series.points.map(p => pair(p.x, p.y, isFlipped))};
   return [...intervalSeries(chart, series, index, look.colour, isFlipped),
           {...common, ...styleOption(chart, series, look, colours)}];
@@ -194,9 +194,9 @@ function decimalTicks(low, high) {
   return all.slice(Math.max(first, 0), (last < 0 ? all.length : Math.max(last, first + 1)) + 1);
 }
 
-/// Timelines are looked into; a few bars are not.
+/// Timelines are looked into; a few bars are not, and paper is not.
 function isZoomed(chart, layout) {
-  return layout === "spans" && chart.series.reduce((sum, series) => sum + series.points.length, 0) > 100;
+  return !document.documentElement.classList.contains("paper") && layout === "spans" && chart.series.reduce((sum, series) => sum + series.points.length, 0) > 100;
 }
 
 function zoomOption(colours) {

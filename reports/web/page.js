@@ -60,12 +60,15 @@ function wide(table) {
   return box;
 }
 
-const charts = JSON.parse(document.getElementById("page").textContent).sections.flatMap(section => section.charts);
+const charts = chartsOf(JSON.parse(document.getElementById("page").textContent));
 const figures = [...document.querySelectorAll("figure")];
-figures.forEach((figure, i) => fillWhenOpened(figure.querySelector("details"), charts[i]));
+figures.forEach((figure, i) => fillWhenOpened(figure.querySelector(".numbers"), charts[i]));
 
 if (typeof echarts !== "undefined") {
-  const all = figures.map((figure, i) => draw(figure, charts[i]));
+  const all = [];
+  const drawIn = place => figures.forEach((figure, i) => figure.closest(".fold") === place && all.push(draw(figure, charts[i])));
+  drawIn(null);
+  for (const fold of document.querySelectorAll(".fold")) fold.addEventListener("toggle", () => drawIn(fold), {once: true});
   const redraw = () => all.forEach(one => one.redraw());
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   const usePaper = isPaper => {

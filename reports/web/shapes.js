@@ -42,10 +42,11 @@ function intervalWhiskers(series, id, colour, isFlipped, place) {
   };
 }
 
-/// Lines and regions across the chart at places of one axis. They widen the axis so that they are seen.
+/// Lines across the chart at places of one axis, over what is drawn, and regions under it. They widen the axis so that
+/// they are seen.
 function axisMarks(marks, isOnX, id, colours) {
   return {
-    type: "custom", id, silent: true, z: 0, tooltip: {show: false},
+    type: "custom", id, silent: true, z: marks.some(mark => mark.end !== undefined) ? 0 : 6, tooltip: {show: false},
     data: marks.map(mark => [mark.at, mark.end ?? mark.at]), encode: isOnX ? {x: [0, 1]} : {y: [0, 1]},
     renderItem: (params, api) => markShape(marks[params.dataIndex], params, api, isOnX, colours),
   };
@@ -53,7 +54,7 @@ function axisMarks(marks, isOnX, id, colours) {
 
 function markShape(mark, params, api, isOnX, colours) {
   const frame = params.coordSys;
-  const isRegion = mark.end !== null;
+  const isRegion = mark.end !== undefined;
   const place = value => api.coord(isOnX ? [value, 0] : [0, value])[isOnX ? 0 : 1];
   const [from, to] = [place(mark.at), place(mark.end ?? mark.at)].sort((a, b) => a - b);
   const shape = isOnX ? {x: from, y: frame.y, width: to - from, height: frame.height}
@@ -67,42 +68,45 @@ function markShape(mark, params, api, isOnX, colours) {
   const width = isRegion && isOnX ? shape.width - 6 : frame.width / 2;
   const row = isRegion ? 0 : params.dataIndex % 3;  // texts of neighbours stand below each other
   const text = {type: "text", style: {
-    text: mark.text, fill: colours.muted, fontSize: 11, fontFamily: colours.font, width, overflow: "truncate",
+    text: mark.text, fill: colours.muted, stroke: isRegion ? "none" : colours.background, lineWidth: 3, fontSize: 11, fontFamily: colours.font, width, overflow: "truncate",
     ...markTextPlace(frame, from, isOnX, row)}};
   return {type: "group", children: [isRegion ? area : line, text]};
 }
 
-/// Right of a vertical line while there is room; above a horizontal one.
+/// Right of a vertical line while there is room; above a horizontal one, where it begins.
 function markTextPlace(frame, at, isOnX, row) {
   if (isOnX) {
     const isAtEnd = at > frame.x + frame.width * 0.8;
     return {x: at + (isAtEnd ? -4 : 4), y: frame.y + 4 + 14 * row, align: isAtEnd ? "right" : "left"};
   }
-  return {x: frame.x + frame.width - 2, y: at - 3, align: "right", verticalAlign: "bottom"};
+  return {x: frame.x + 4, y: at - 3, align: "left", verticalAlign: "bottom"};
 }
 
+/// Up to as many bars have room for their texts beside them, where they are too short for these.
+const FEW_SPANS = 20;
+
 /// Bars from x to x_end in the rows of a timeline.
-function spanSeries(series, id, colour, colours) {
+function spanSeries(chart, series, id, colour, colours) {
+  const isSparse = chart.series.reduce((sum, one) => sum + one.points.length, 0) <= FEW_SPANS;
   return {
     type: "custom", id, name: series.name, clip: true, progressive: 4000,
     data: series.points.map((point, i) => [point.x, point.y, series.x_ends[i]]), encode: {x: [0, 2], y: 1},
-    renderItem: (params, api) => spanShape(series.points[params.dataIndex].note, params, api, colour, colours),
+    renderItem: (params, api) => spanShape(series.points[params.dataIndex].note, isSparse, params, api, colour, colours),
   };
 }
 
-function spanShape(note, params, api, colour, colours) {
+function spanShape(note, isSparse, params, api, colour, colours) {
   const [left, middle] = api.coord([api.value(0), api.value(1)]);
   const right = api.coord([api.value(2), api.value(1)])[0];
   const height = api.size([0, 1])[1] * 0.68;
   const {x, y, width, height: frameHeight} = params.coordSys;
   const shape = echarts.graphic.clipRectByRect(
-    {x: left, y: middle - height / 2, width: Math.max(right - left, 0.6), height}, {x, y, width, height: frameHeight});
+    {x: left, y: middle - height / 2, width: Math.max(right - left, 0.2), height}, {x, y, width, height: frameHeight});
   if (!shape) return null;
-  const roomForText = 48;
-  const label = shape.width < roomForText || note === "" ? {} : {
-    textContent: {style: {text: note, fill: colours.background, fontSize: 11, fontFamily: colours.font,
-                           width: shape.width - 8, overflow: "truncate"}},
-    textConfig: {position: "insideLeft", distance: 4},
-  };
-  return {type: "rect", shape, style: {fill: colour}, ...label};
+  const isRoomy = shape.width >= 48;
+  if (note === "" || !(isRoomy || isSparse)) return {type: "rect", shape, style: {fill: colour}};
+  const text = {text: note, fill: isRoomy ? colours.background : colours.text, fontSize: 11, fontFamily: colours.font,
+                width: isRoomy ? shape.width - 8 : undefined, overflow: "truncate"};
+  return {type: "rect", shape, style: {fill: colour}, textContent: {style: text},
+          textConfig: {position: isRoomy ? "insideLeft" : "right", distance: 4}};
 }

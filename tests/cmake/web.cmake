@@ -22,3 +22,15 @@ add_test(NAME web_page COMMAND write_page ${page}.html ${page}.json)
 set_tests_properties(web_page PROPERTIES FIXTURES_SETUP web_page)
 add_test(NAME web COMMAND ${TWINSTEP_NODE} ${CMAKE_CURRENT_SOURCE_DIR}/web/page_test.mjs ${page}.html ${page}.json ${TWINSTEP_CHROMIUM})
 set_tests_properties(web PROPERTIES FIXTURES_REQUIRED web_page)
+
+# Reports as people get them: of a scenario, and of two results beside each other.
+set(reports ${CMAKE_CURRENT_BINARY_DIR}/web_reports)
+file(MAKE_DIRECTORY ${reports})
+add_test(NAME web_reports COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/web/write_reports.sh $<TARGET_FILE:twinstep> ${reports}
+         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+set_tests_properties(web_reports PROPERTIES FIXTURES_SETUP web_reports)
+foreach(report scenario results)
+  add_test(NAME web_report_${report} COMMAND ${TWINSTEP_NODE} ${CMAKE_CURRENT_SOURCE_DIR}/web/report_test.mjs
+           ${reports}/${report}.html ${reports}/${report}.json ${TWINSTEP_CHROMIUM})
+  set_tests_properties(web_report_${report} PROPERTIES FIXTURES_REQUIRED web_reports)
+endforeach()

@@ -86,6 +86,33 @@ TEST_CASE("contents are listed where there are enough sections to look for one",
   CHECK(count(page_html(page), "<a href=\"#section-3\">Three</a>") == 1);
 }
 
+TEST_CASE("the page's JSON leaves out what is empty, false or absent", "[reports][page_json]") {
+  auto const page = Page{.title = "t",
+                         .sections = {{.title = "s",
+                                       .tables = {{.headers = {"h"}, .rows = {{""}}}},
+                                       .charts = {{.id = "c", .series = {{.points = {{.x = 1, .y = 2}}}}}}}}};
+  auto const text = page_json(page);
+  for (auto const* const absent : {"null", "false", "[]", "note", "y_low", "text", "fold", "unit", "warnings"})
+    CHECK_THAT(text, !Catch::Contains(absent));
+  CHECK_THAT(text, Catch::Contains(R"([{"x": 1, "y": 2}])"));
+  CHECK_THAT(text, Catch::Contains(R"("rows": [[""]])"));
+}
+
+TEST_CASE("charts of one fold stand together in what opens, and all figures in their order", "[reports][page_html]") {
+  auto const chart = [](std::string id, std::string fold) {
+    return Chart{.id = std::move(id), .fold = std::move(fold)};
+  };
+  auto const html =
+      page_html({.title = "t",
+                 .sections = {{.title = "s", .charts = {chart("a", ""), chart("b", "<more>"), chart("c", "<more>")}}}});
+  auto const opened = html.find("<details class=\"fold\"><summary>&lt;more&gt;</summary>");
+  REQUIRE(opened != std::string::npos);
+  CHECK(html.find("<figure id=\"a\">") < opened);
+  CHECK(opened < html.find("<figure id=\"b\">"));
+  CHECK(html.find("class=\"fold\"", opened + 30) == std::string::npos);
+  CHECK(html.find("<figure id=\"c\">") != std::string::npos);
+}
+
 TEST_CASE("the same page gives the same HTML", "[reports][page_html]") {
   CHECK(page_html(every_chart()) == page_html(every_chart()));
 }

@@ -154,6 +154,7 @@ Chart categories() {
                      .text = "",
                      .x = {"rank", "", false, {"rank 0"}},
                      .y = {"held", "GiB", false, {}},
+                     .fold = "Categories",
                      .is_stacked = true};
   for (int i = 1; i <= 12; ++i)
     chart.series.push_back(series(fmt::format("category {}", i), SeriesStyle::kBars, bars({i + 0.5})));
@@ -178,6 +179,7 @@ Chart nasty() {
       .text = kNasty,
       .x = {kNasty, "<u>", false, {}},
       .y = {kNasty, "<i>", false, {}},
+      .fold = kNasty,
       .series = {
           series(kNasty, SeriesStyle::kLine, {{0, -3, {}, {}, kNasty}, {1, 0.125, {}, {}, ""}, {2, 1e-7, {}, {}, ""}}),
           series("", SeriesStyle::kPoints, {{1, 123456.789, {}, {}, ""}}), series("empty", SeriesStyle::kSteps, {})}};

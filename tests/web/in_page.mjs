@@ -34,10 +34,30 @@ export function widerThanWindow() {
     .map(element => `${element.tagName}.${element.className.baseVal ?? element.className}`);
 }
 
+/// Elements that reach beyond the window, whether or not they scroll: paper does not.
+export function beyondWindow() {
+  const width = document.documentElement.clientWidth;
+  return [...document.querySelectorAll("main *")]
+    .filter(element => element.getBoundingClientRect().right > width + 0.5)
+    .map(element => `${element.tagName}: ${element.textContent.slice(0, 60)}`);
+}
+
+/// What of a chart is there: how much is painted, and how many points each of its series has.
+export function drawn(chart) {
+  const place = document.querySelectorAll(".plot > div")[chart];
+  const canvas = place.querySelector("canvas");
+  const painted = () => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.filter(one => one > 0);
+  const all = echarts.getInstanceByDom(place).getOption().series.filter(one => one.id.startsWith("series "));
+  return {
+    shapes: canvas ? painted().length : place.querySelectorAll("svg :is(path, rect, circle, polyline, polygon)").length,
+    points: all.map(one => one.data.length),
+  };
+}
+
 /// The tooltip of a point, in words and numbers.
 export function tooltip(chart, series, point) {
   const page = JSON.parse(document.getElementById("page").textContent);
-  const given = page.sections.flatMap(section => section.charts)[chart];
+  const given = page.sections.flatMap(section => section.charts ?? [])[chart];
   const place = document.querySelectorAll(".plot > div")[chart];
   const drawn = echarts.getInstanceByDom(place);
   const all = drawn.getOption().series;
@@ -60,9 +80,20 @@ export function tooltip(chart, series, point) {
   };
 }
 
+/// Opens what is folded away, and gives how much that was.
+export async function openFolds() {
+  const folds = [...document.querySelectorAll(".fold")];
+  for (const fold of folds) {
+    const toggled = new Promise(resolve => fold.addEventListener("toggle", resolve, {once: true}));
+    fold.open = true;
+    await toggled;
+  }
+  return folds.length;
+}
+
 /// Opens the numbers of a chart and gives the cells of their rows.
 export async function openNumbers(chart) {
-  const details = document.querySelectorAll("figure details")[chart];
+  const details = document.querySelectorAll(".numbers")[chart];
   const toggled = new Promise(resolve => details.addEventListener("toggle", resolve, {once: true}));
   details.open = true;
   await toggled;
