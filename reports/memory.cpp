@@ -120,6 +120,10 @@ Bytes total(BytesByCategory const& held) {
   return sum;
 }
 
+Bytes allocated(BytesByCategory const& held) {
+  return total(held) - held[static_cast<std::size_t>(MemoryCategory::kFragmentation)];
+}
+
 MemoryPeak find_peak(Timeline const& timeline, TrackId track, MemorySpace space, Counting counting) {
   auto const holding = Holding{timeline, track, space, counting};
   auto highest = Highest{};
@@ -164,13 +168,23 @@ PeakCandidates find_peak_candidates(Timeline const& timeline, TrackId track) {
 
 std::vector<MemoryPoint> memory_curve(Timeline const& timeline, TrackId track, MemorySpace space) {
   auto curve = std::vector<MemoryPoint>{};
-  auto held = BytesByCategory{};
+  auto now = MemoryPoint{};
+  auto most = MemoryPoint{};
+  auto const end_moment = [&] {
+    if (allocated(most.held) > allocated(now.held)) curve.push_back(most);
+    curve.push_back(now);
+  };
+  auto is_first = true;
   for (auto const& sample : samples_of(timeline, track)) {
     if (sample.space != space) continue;
-    held[static_cast<std::size_t>(sample.category)] += sample.change;
-    if (curve.empty() || curve.back().time != sample.time) curve.push_back({.time = sample.time});
-    curve.back().held = held;
+    if (!is_first && sample.time != now.time) end_moment();
+    auto const is_new = is_first || sample.time != now.time;
+    now.time = sample.time;
+    now.held[static_cast<std::size_t>(sample.category)] += sample.change;
+    if (is_new || allocated(now.held) > allocated(most.held)) most = now;
+    is_first = false;
   }
+  if (!is_first) end_moment();
   return curve;
 }
 

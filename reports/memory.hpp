@@ -15,6 +15,8 @@ namespace twinstep::reports {
 using BytesByCategory = std::array<Bytes, kEnumSize<program::MemoryCategory>>;
 
 [[nodiscard]] Bytes total(BytesByCategory const& held);
+/// Without fragmentation.
+[[nodiscard]] Bytes allocated(BytesByCategory const& held);
 
 /// What counts as held. On a device both include the context and the collective library's buffers.
 enum class Counting : std::uint8_t {
@@ -59,7 +61,8 @@ struct PeakCandidates {
 /// Those of one track. Cost: linear.
 [[nodiscard]] PeakCandidates find_peak_candidates(timeline::Timeline const& timeline, timeline::TrackId track);
 
-/// What the track holds after each moment at which that changes. Cost: linear.
+/// What the track holds after each moment at which that changes; before it, where more was allocated within the moment,
+/// that: two points of one time, so that the curve reaches the peak. Cost: linear.
 [[nodiscard]] std::vector<MemoryPoint> memory_curve(timeline::Timeline const& timeline, timeline::TrackId track,
                                                     program::MemorySpace space);
 

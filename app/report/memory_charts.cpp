@@ -6,6 +6,7 @@
 
 #include "app/report/scale.hpp"
 #include "app/report/sections.hpp"
+#include "reports/intervals.hpp"
 #include "reports/memory.hpp"
 
 namespace twinstep::app {
@@ -25,9 +26,31 @@ std::string words_of(MemoryCategory category) {
   return name;
 }
 
-/// Of the points in each of `kMomentsShown` equal stretches of time the one that holds most.
+/// When the GPU comes to what the host is issuing. PyTorch allocates when the host issues an operation, and the host
+/// runs ahead of the GPU: drawn by the host's clock, most of a step's memory would seem to be its first moments'.
+class DeviceClock {
+ public:
+  DeviceClock(timeline::Timeline const& timeline, timeline::TrackId track) {
+    for (auto const& span : reports::spans_of(timeline, track)) {
+      if (!program::is_compute(span.kind)) continue;
+      issues_.push_back(span.issue);
+      starts_.push_back(std::max(span.start, starts_.empty() ? Time{} : starts_.back()));
+    }
+  }
+  /// The start of the last kernel that the host had issued by then; the host's own time where that is later.
+  [[nodiscard]] Time at(Time host) const {
+    auto const issued = std::ranges::upper_bound(issues_, host) - issues_.begin();
+    return issued == 0 ? host : std::max(host, starts_[static_cast<std::size_t>(issued) - 1]);
+  }
+
+ private:
+  std::vector<Time> issues_;  // of kernels, in their order
+  std::vector<Time> starts_;  // the latest of those issued so far
+};
+
+/// Of the points in each of `kMomentsShown` equal stretches of time the one at which most is allocated.
 std::vector<MemoryPoint> thinned(std::vector<MemoryPoint> points) {
-  if (points.size() <= static_cast<std::size_t>(kMomentsShown)) return points;
+  if (points.empty()) return points;
   auto const stretch = std::max(points.back().time.count() / kMomentsShown, std::int64_t{1});
   auto shown = std::vector<MemoryPoint>{};
   auto last = std::int64_t{-1};
@@ -35,12 +58,30 @@ std::vector<MemoryPoint> thinned(std::vector<MemoryPoint> points) {
     auto const place = point.time.count() / stretch;
     if (place != last)
       shown.push_back(std::move(point));
-    else if (reports::total(point.held) > reports::total(shown.back().held))
+    else if (reports::allocated(point.held) > reports::allocated(shown.back().held))
       shown.back() = std::move(point);
     last = place;
   }
   return shown;
 }
+
+/// What is held over the step, by the device's clock.
+struct MemoryOverTime {
+  std::vector<MemoryPoint> points;
+  Duration lead;  ///< of the host, at most
+
+  MemoryOverTime(timeline::Timeline const& timeline, timeline::TrackId track, DeviceClock const& clock) {
+    auto curve = reports::memory_curve(timeline, track, program::MemorySpace::kDevice);
+    for (auto& point : curve) {
+      auto const time = clock.at(point.time);
+      lead = std::max(lead, time - point.time);
+      point.time = time;
+    }
+    auto const end = curve.empty() ? MemoryPoint{} : curve.back();
+    points = thinned(std::move(curve));
+    if (end.time < timeline.step_time) points.push_back({timeline.step_time, end.held});
+  }
+};
 
 Bytes most_held(std::vector<MemoryPoint> const& points) {
   auto most = Bytes{};
@@ -63,11 +104,15 @@ std::string peak_text(Summary const& summary) {
 
 reports::Chart memory_over_time_chart(timeline::Timeline const& timeline, Summary const& summary, std::string id,
                                       std::string title) {
-  auto const points = thinned(reports::memory_curve(timeline, summary.peak.track, program::MemorySpace::kDevice));
-  auto const time = time_unit_for(points.empty() ? Duration{} : points.back().time);
+  auto const clock = DeviceClock{timeline, summary.peak.track};
+  auto const [points, lead] = MemoryOverTime{timeline, summary.peak.track, clock};
+  auto const time = time_unit_for(timeline.step_time);
   auto const memory = reports::memory_unit_for(std::max(most_held(points), summary.capacity));
   auto chart = reports::Chart{.id = std::move(id), .title = std::move(title), .is_stacked = true};
-  chart.x = {.name = "time of the host", .unit = time.name};
+  chart.text = fmt::format(
+      "Drawn when the GPU comes to an operation. PyTorch allocates when the host issues it, here up to {} earlier.",
+      reports::time_text(lead));
+  chart.x = {.name = "time", .unit = time.name};
   chart.y = {.name = "memory", .unit = std::string{memory.name}};
   for (std::size_t i = 0; i < kEnumSize<MemoryCategory>; ++i) {
     if (std::ranges::all_of(points, [i](auto const& point) { return point.held[i] == Bytes{}; })) continue;
@@ -76,6 +121,8 @@ reports::Chart memory_over_time_chart(timeline::Timeline const& timeline, Summar
       series.points.push_back({.x = number_in(point.time, time), .y = number_in(point.held[i], memory)});
     chart.series.push_back(std::move(series));
   }
+  chart.x_marks = {{.at = number_in(clock.at(summary.peak.time), time),
+                    .text = "peak: " + reports::memory_text(summary.peak.total())}};
   if (summary.capacity > Bytes{}) chart.y_marks = {{.at = number_in(summary.capacity, memory), .text = "capacity"}};
   return chart;
 }
@@ -106,19 +153,55 @@ reports::Chart memory_waterfall_chart(Summary const& summary, std::string id, st
   return chart;
 }
 
+namespace {
+
+/// What each strategy holds at its peak, beside the others.
+reports::Chart peaks_chart(Question const& question, std::vector<std::size_t> places) {
+  std::ranges::sort(places);
+  auto most = Bytes{};
+  for (auto const i : places) {
+    auto const& summary = question.run(i)->summary;
+    most = std::max({most, summary.reserved_peak.total(), summary.capacity});
+  }
+  auto const unit = reports::memory_unit_for(most);
+  auto chart = reports::Chart{.id = "memory-peaks", .title = "What is allocated at the peak", .is_stacked = true};
+  chart.y = {.name = "memory", .unit = std::string{unit.name}};
+  for (auto const i : places) chart.x.categories.push_back(question.scenarios[i].strategy_title);
+  for (std::size_t category = 0; category < kEnumSize<MemoryCategory>; ++category) {
+    auto series = reports::Series{.name = words_of(static_cast<MemoryCategory>(category)), .style = SeriesStyle::kBars};
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      auto const held = question.run(places[i])->summary.peak.held[category];
+      if (held > Bytes{})
+        series.points.push_back(
+            {.x = static_cast<double>(i), .y = number_in(held, unit), .note = reports::memory_text(held)});
+    }
+    if (!series.points.empty()) chart.series.push_back(std::move(series));
+  }
+  auto const capacity = question.run(places.front())->summary.capacity;
+  if (capacity > Bytes{}) chart.y_marks = {{.at = number_in(capacity, unit), .text = "capacity"}};
+  return chart;
+}
+
+}  // namespace
+
 reports::Section memory_section(Question const& question) {
   auto section = reports::Section{.title = "Memory"};
   section.text =
-      "Of the rank that holds most: first what is allocated at the peak, each category on top of those above "
-      "it, then all of it over the step.";
-  for (std::size_t i = 0; i < question.outcomes.size(); ++i) {
+      "Of the rank that holds most: what is allocated at the peak, each category on top of those above it, and all of "
+      "it over the step.";
+  auto places = question.best_first();
+  std::erase_if(places, [&](std::size_t i) { return !question.run(i)->summary.peak.track.exists(); });
+  if (places.size() > 1) section.charts.push_back(peaks_chart(question, places));
+  for (auto const i : places) {
     auto const* run = question.run(i);
-    if (run == nullptr || !run->summary.peak.track.exists()) continue;
     auto const& title = question.scenarios[i].strategy_title;
-    section.charts.push_back(
-        memory_waterfall_chart(run->summary, fmt::format("memory-peak-{}", i + 1), title + ": at the peak"));
-    section.charts.push_back(memory_over_time_chart(run->timeline, run->summary, fmt::format("memory-time-{}", i + 1),
-                                                    title + ": over the step"));
+    auto const add = [&](reports::Chart chart) {
+      chart.fold = question.fold(i);
+      section.charts.push_back(std::move(chart));
+    };
+    add(memory_waterfall_chart(run->summary, fmt::format("memory-peak-{}", i + 1), title + ": at the peak"));
+    add(memory_over_time_chart(run->timeline, run->summary, fmt::format("memory-time-{}", i + 1),
+                               title + ": over the step"));
   }
   return section;
 }

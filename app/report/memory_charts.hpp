@@ -7,9 +7,10 @@
 
 namespace twinstep::app {
 
-/// What the device's track that holds most holds over the step, stacked by category, with a line at its capacity.
-/// At most some two thousand moments are drawn: of those that fall together the one that holds most, so that the peak
-/// is among them.
+/// What the device's track that holds most holds over the step, stacked by category, with a line at its capacity and
+/// one at the peak. What the host allocates while it issues an operation is drawn at the time at which the GPU comes to
+/// that operation, so that the chart lies below the streams'. Some 400 moments are drawn: of those that fall together
+/// the one at which most is allocated, so that the peak is among them.
 [[nodiscard]] reports::Chart memory_over_time_chart(timeline::Timeline const& timeline, reports::Summary const& summary,
                                                     std::string id, std::string title);
 

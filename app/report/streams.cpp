@@ -65,16 +65,43 @@ class Bars {
   std::vector<Bar> bars_;
 };
 
-/// Bars by kind of work, and the names of their rows.
+/// Bars by kind of work and by pass, and the names of their rows.
 struct Picture {
   std::vector<std::string> rows;
   std::array<std::vector<Bar>, kEnumSize<WorkKind>> bars;
+  std::map<std::string, std::vector<Bar>, std::less<>> passes;
 };
+
+/// The pass of the step that a kernel is of, as its scope ends: "layer.3.backward". Empty for other scopes.
+std::string_view pass_of(Timeline const& timeline, Span const& span) {
+  auto const scope = timeline.text(span.scope);
+  auto const last = scope.substr(scope.find_last_of('.') + 1);
+  if (last == "recompute") return "backward";
+  return last == "forward" || last == "backward" || last == "optimizer" ? last : std::string_view{};
+}
+
+/// A row that says what the kernels below it are for: forward, backward, optimizer; none where scopes do not say.
+void add_passes(Picture& picture, Timeline const& timeline, TrackId track, std::string const& prefix) {
+  auto const row = static_cast<double>(picture.rows.size());
+  auto latest = std::string_view{};
+  for (auto const& span : reports::spans_of(timeline, track)) {
+    auto const pass = pass_of(timeline, span);
+    if (!program::is_compute(span.kind) || span.start == span.end || pass.empty()) continue;
+    auto& bars = picture.passes[std::string{pass}];
+    if (pass == latest)
+      bars.back().end = std::max(bars.back().end, span.end);
+    else
+      bars.push_back({row, span.start, span.end, std::string{pass}});
+    latest = pass;
+  }
+  if (!latest.empty()) picture.rows.push_back(prefix + "pass");
+}
 
 /// Adds the streams of one track that are ever busy, and with what.
 void add_track(Picture& picture, Timeline const& timeline, TrackId track, bool is_alone) {
   auto const& about = timeline.tracks[track.index()];
   auto const prefix = is_alone ? std::string{} : about.role + ": ";
+  add_passes(picture, timeline, track, prefix);
   auto rows = std::map<StreamId, double>{};  // the host is the stream that does not exist
   for (auto const& span : reports::spans_of(timeline, track)) {
     auto const [begin, end] = reports::occupied(span);
@@ -92,8 +119,8 @@ void add_track(Picture& picture, Timeline const& timeline, TrackId track, bool i
   }
 }
 
-reports::Series series_of(WorkKind kind, std::vector<Bar> bars, Duration least, TimeUnit const& unit) {
-  auto series = reports::Series{.name = std::string{name_of(kind)}, .style = reports::SeriesStyle::kSpans};
+reports::Series series_of(std::string name, std::vector<Bar> bars, Duration least, TimeUnit const& unit) {
+  auto series = reports::Series{.name = std::move(name), .style = reports::SeriesStyle::kSpans};
   std::ranges::stable_sort(bars, {}, [](Bar const& bar) { return std::pair{bar.row, bar.begin}; });
   auto joined = Bars{least};
   for (auto& bar : bars) joined.add(std::move(bar));
@@ -122,7 +149,9 @@ reports::Chart streams_chart(Timeline const& timeline, std::string id, std::stri
   chart.y = {.name = "stream", .categories = picture.rows};
   for (std::size_t i = 0; i < picture.bars.size(); ++i)
     if (!picture.bars[i].empty())
-      chart.series.push_back(series_of(static_cast<WorkKind>(i), std::move(picture.bars[i]), least, unit));
+      chart.series.push_back(
+          series_of(std::string{name_of(static_cast<WorkKind>(i))}, std::move(picture.bars[i]), least, unit));
+  for (auto& [pass, bars] : picture.passes) chart.series.push_back(series_of(pass, std::move(bars), least, unit));
   return chart;
 }
 
@@ -131,10 +160,12 @@ reports::Section streams_section(Question const& question) {
   section.text =
       "One rank of each role; ranks that behave alike are simulated once. `simulate --trace` writes all of "
       "it for ui.perfetto.dev.";
-  for (std::size_t i = 0; i < question.outcomes.size(); ++i)
-    if (auto const* run = question.run(i))
-      section.charts.push_back(
-          streams_chart(run->timeline, fmt::format("streams-{}", i + 1), question.scenarios[i].strategy_title));
+  for (auto const i : question.best_first()) {
+    auto chart = streams_chart(question.run(i)->timeline, fmt::format("streams-{}", i + 1),
+                               question.scenarios[i].strategy_title);
+    chart.fold = question.fold(i);
+    section.charts.push_back(std::move(chart));
+  }
   return section;
 }
 

@@ -137,7 +137,8 @@ TEST_CASE("the worst peak is that of the track that holds most", "[reports][memo
   CHECK(peak.time == 3_us);
 }
 
-TEST_CASE("a memory curve has one point for each moment of change", "[reports][memory]") {
+TEST_CASE("a memory curve has a point for each moment of change, and one for what was held within it",
+          "[reports][memory]") {
   auto builder = tests::TimelineBuilder{};
   builder.memory(0_us, MemoryCategory::kParameters, 1_GiB)
       .memory(2_us, MemoryCategory::kActivations, 4_GiB)
@@ -145,9 +146,11 @@ TEST_CASE("a memory curve has one point for each moment of change", "[reports][m
       .memory(2_us, MemoryCategory::kOptimizer, 9_GiB, MemorySpace::kHost)
       .memory(3_us, MemoryCategory::kActivations, -3_GiB);
   auto const curve = memory_curve(builder.timeline(), TrackId{0}, MemorySpace::kDevice);
-  REQUIRE(curve.size() == 3);
+  REQUIRE(curve.size() == 4);
   CHECK(total(curve[0].held) == 1_GiB);
   CHECK(curve[1].time == 2_us);
-  CHECK(held(curve[1].held, MemoryCategory::kActivations) == 3_GiB);
-  CHECK(total(curve[2].held) == 1_GiB);
+  CHECK(held(curve[1].held, MemoryCategory::kActivations) == 4_GiB);
+  CHECK(curve[2].time == 2_us);
+  CHECK(held(curve[2].held, MemoryCategory::kActivations) == 3_GiB);
+  CHECK(total(curve[3].held) == 1_GiB);
 }

@@ -74,3 +74,33 @@ TEST_CASE("of very many spans those that an eye cannot part are drawn as one, an
   CHECK(series.x_ends.back() == Approx(20));  // ms
   CHECK_THAT(series.points.front().note, Catch::Contains("more"));
 }
+
+TEST_CASE("memory is drawn when the GPU comes to it, with the peak and how far the host is ahead", "[report][memory]") {
+  // The host issues two kernels of 100 us within its first microsecond, allocates 1 GiB for each, and gives the second
+  // one back when it has waited for both. The second GiB is drawn where the second kernel starts, 99 us later.
+  auto timeline = kernels(2, 100_us);
+  timeline.spans[1].issue = 1_us;
+  auto const sample = [&](Time time, Bytes change) {
+    timeline.memory.push_back({.track = timeline::TrackId{0},
+                               .time = time,
+                               .category = program::MemoryCategory::kActivations,
+                               .space = program::MemorySpace::kDevice,
+                               .change = change});
+  };
+  sample(0_us, 1_GiB);
+  sample(1_us, 1_GiB);
+  sample(150_us, -1_GiB);
+  auto const chart = memory_over_time_chart(timeline, reports::summarize(timeline), "memory", "");
+  CHECK_THAT(chart.text, Catch::Contains("here up to 99.00 us earlier"));
+  REQUIRE(chart.x_marks.size() == 1);
+  CHECK(chart.x_marks[0].at == Approx(100));
+  CHECK(chart.x_marks[0].text == "peak: 2.0 GiB");
+  auto const& points = chart.series.at(0).points;
+  REQUIRE(points.size() == 4);
+  CHECK(points[1].x == Approx(100));
+  CHECK(points[1].y == Approx(2));
+  CHECK(points[2].x == Approx(150));
+  CHECK(points[2].y == Approx(1));
+  CHECK(points[3].x == Approx(200));  // the end of the step
+  CHECK(points[3].y == Approx(1));
+}
