@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -31,6 +32,25 @@ std::vector<std::string> lines_of(std::string_view text, std::size_t width) {
   auto lines = std::vector<std::string>{};
   for (auto line = std::string{}; std::getline(stream, line);) lines.push_back(line);
   return lines;
+}
+
+std::size_t longest_word(std::string_view text) {
+  auto longest = std::size_t{0};
+  for (auto const word : std::views::split(text, ' '))
+    longest = std::max(longest, display_width({word.begin(), word.end()}));
+  return longest;
+}
+
+/// Takes what the columns have too much from the widest, again and again, down to the `least` of each.
+void shrink(std::vector<std::size_t>& widths, std::vector<std::size_t> const& least, std::size_t available) {
+  auto total = std::accumulate(widths.begin(), widths.end(), kGap * (widths.size() - 1));
+  for (; total > available; --total) {
+    auto widest = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i)
+      if (widths[i] > least[i] && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
+    if (widest == widths.size()) break;
+    --widths[widest];
+  }
 }
 
 void end_line(std::string& text) {
@@ -96,21 +116,22 @@ void Table::add_row(std::vector<Cell> cells) {
 
 std::vector<std::size_t> Table::widths(std::size_t available) const {
   auto widths = std::vector<std::size_t>{};
+  auto whole_words = std::vector<std::size_t>{};  // the least width at which no word is cut
+  auto least = std::vector<std::size_t>{};
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    auto width = display_width(columns_[i].header);
-    for (auto const& row : rows_) width = std::max(width, display_width(row[i].text));
-    widths.push_back(width);
+    auto const& column = columns_[i];
+    auto cells = std::size_t{0};
+    auto word = longest_word(column.header);
+    for (auto const& row : rows_) {
+      cells = std::max(cells, display_width(row[i].text));
+      word = std::max(word, longest_word(row[i].text));
+    }
+    widths.push_back(std::max(cells, display_width(column.header)));
+    whole_words.push_back(column.may_shrink ? word : std::max(cells, longest_word(column.header)));
+    least.push_back(column.may_shrink ? std::min(kLeastWidth, widths.back()) : whole_words.back());
   }
-  auto total = std::accumulate(widths.begin(), widths.end(), kGap * (columns_.size() - 1));
-  for (; total > available; --total) {
-    auto widest = columns_.size();
-    for (std::size_t i = 0; i < columns_.size(); ++i)
-      if (columns_[i].may_shrink && widths[i] > kLeastWidth &&
-          (widest == columns_.size() || widths[i] > widths[widest]))
-        widest = i;
-    if (widest == columns_.size()) break;
-    --widths[widest];
-  }
+  shrink(widths, whole_words, available);
+  shrink(widths, least, available);
   return widths;
 }
 

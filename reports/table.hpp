@@ -46,8 +46,8 @@ struct Cell {
 };
 
 /// A small text table: a header, a rule, rows. Columns are as wide as their widest text, two spaces apart. A table
-/// that is too wide takes the excess from the columns that may shrink, down to 8 columns each, always from the widest;
-/// the others are never cut. Texts that are then too wide are broken at spaces, and a word that is too wide is cut.
+/// that is too wide takes the excess from the widest columns: first by breaking headers, and texts of columns that may
+/// shrink, at spaces; then, down to 8 columns, from those that may shrink, whose words are cut. No other cell is.
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_{std::move(columns)} {}

@@ -8,6 +8,7 @@
 
 #include "reports/render/page_parts.hpp"
 #include "reports/render/text_canvas.hpp"
+#include "reports/table.hpp"
 
 namespace twinstep::reports {
 namespace {
@@ -84,9 +85,10 @@ std::string bars_text(Chart const& chart, TextStyle const& style) {
     else
       for (auto const& bar : bars) lines.emplace_back(&bar == &bars.front() ? labels[i] : "", std::vector{bar});
   }
-  constexpr std::size_t kValue = 16;
+  auto values = std::size_t{16};  // columns
+  for (auto const& [label, bars] : lines) values = std::max(values, display_width(values_text(bars, chart.y)));
   auto const width = label_width(labels);
-  auto const cells = room_beside(width + kValue + 2, style.width);
+  auto const cells = room_beside(width + values + 2, style.width);
   auto text = std::string{};
   for (auto const& [label, bars] : lines)
     text += fmt::format("{} {} {}\n", padded(label, width), drawn(bars, scale, cells), values_text(bars, chart.y));

@@ -63,7 +63,8 @@ std::string table_text(PageTable const& page_table, TextStyle const& style) {
 std::string section_text(Section const& section, TextStyle const& style) {
   auto text = heading(section.title, style) + paragraph(section.text, "", style);
   for (auto const& chart : section.charts)
-    text += heading(chart.title, style) + paragraph(chart.text, "", style) + chart_text(chart, style);
+    if (chart.fold.empty())
+      text += heading(chart.title, style) + paragraph(chart.text, "", style) + chart_text(chart, style);
   for (auto const& table : section.tables) text += table_text(table, style);
   return text;
 }

@@ -69,7 +69,7 @@ std::string padded(std::string_view text, std::size_t width) {
 }
 
 std::size_t label_width(std::vector<std::string> const& labels) {
-  constexpr std::size_t kMost = 24;
+  constexpr std::size_t kMost = 36;
   auto width = std::size_t{0};
   for (auto const& label : labels) width = std::max(width, display_width(label));
   return std::min(width, kMost);

@@ -61,7 +61,7 @@ class TextCanvas {
 /// `text` cut or filled to `width` columns.
 [[nodiscard]] std::string padded(std::string_view text, std::size_t width);
 
-/// Columns for names of rows: the widest, but no more than 24.
+/// Columns for names of rows: the widest, but no more than 36.
 [[nodiscard]] std::size_t label_width(std::vector<std::string> const& labels);
 
 /// Columns of `width` that are left beside those `used`, and never too few to draw in.

@@ -97,6 +97,17 @@ TEST_CASE("a table that is too wide cuts the words of columns that may shrink", 
         "abcdefghi…  123456\n");
 }
 
+TEST_CASE("headers are broken before any text is cut", "[reports][table]") {
+  // 12 + 2 + 8 columns: broken at its space, the header takes 6 of them, as its widest cell does.
+  auto table = Table{{{"global batch"}, {"strategy", Align::kLeft, true}}};
+  table.add_row({{"131072"}, {"zero-3"}});
+  CHECK(table.render({.width = 16}) ==
+        "global  strategy\n"
+        " batch\n"
+        "------  --------\n"
+        "131072  zero-3\n");
+}
+
 TEST_CASE("columns that may not shrink are never cut", "[reports][table]") {
   auto table = Table{{{"name", Align::kLeft, true}, {"value"}}};
   table.add_row({{"abcdefghijkl"}, {"123456"}});
