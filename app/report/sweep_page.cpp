@@ -5,12 +5,11 @@
 #include <fmt/format.h>
 
 #include "app/report/pages.hpp"
+#include "app/report/scale.hpp"
 #include "reports/quantity_text.hpp"
 
 namespace twinstep::app {
 namespace {
-
-constexpr auto kLongest = 8e6;  // s: what the simulated clock holds, whatever a damaged file says
 
 using sweep::Cell;
 using sweep::Results;
@@ -55,7 +54,16 @@ struct Path {
   bool is_numeric = true;  ///< all numbers of one unit
   std::string unit;
   std::set<std::string> values;
+  std::vector<std::string> partners;  ///< later paths whose values go with its own, one with each
 };
+
+/// Whether each value of one path comes with one value of the other, always: points of a sweep often change several.
+bool go_together(Results const& results, Path const& one, Path const& other) {
+  auto pairs = std::set<std::pair<std::string, std::string>>{};
+  for (auto const& row : results.rows)
+    pairs.emplace(text_of(row.settings[one.place]), text_of(row.settings[other.place]));
+  return pairs.size() == one.values.size() && pairs.size() == other.values.size();
+}
 
 std::vector<Path> paths_of(Results const& results) {
   auto paths = std::vector<Path>{};
@@ -70,6 +78,20 @@ std::vector<Path> paths_of(Results const& results) {
     paths.push_back(std::move(path));
   }
   return paths;
+}
+
+/// The paths that have charts of their own: numbers that differ and are no other axis' partners.
+std::vector<Path> axes_of(Results const& results, std::vector<Path> const& paths) {
+  auto axes = std::vector<Path>{};
+  for (auto const& path : paths) {
+    if (!path.is_numeric || path.values.size() < 2) continue;
+    auto const leader = std::ranges::find_if(axes, [&](Path const& axis) { return go_together(results, axis, path); });
+    if (leader == axes.end())
+      axes.push_back(path);
+    else
+      leader->partners.push_back(path.name);
+  }
+  return axes;
 }
 
 /// The best row of all those with the same value on the axis and on the paths that name lines.
@@ -166,7 +188,7 @@ reports::PageTable best_table(Results const& results) {
     auto& cells = table.rows.emplace_back();
     auto const& row = *rows[i];
     for (auto const& setting : row.settings) cells.push_back(text_of(setting));
-    cells.push_back(reports::time_text(to_duration(Seconds{std::clamp(*row.number("step_time_s"), 0.0, kLongest)})));
+    cells.push_back(reports::time_text(stated_time(Seconds{*row.number("step_time_s")})));
     cells.push_back(reports::count_text(*row.number("tokens_per_s")));
     cells.push_back(reports::count_text(*row.number("tokens_per_s_per_gpu")));
     cells.push_back(reports::percent_text(row.number("mfu")));
@@ -190,6 +212,7 @@ void add_axis(reports::Page& page, Results const& results, std::vector<Path> con
   auto const lines = best_lines(all);
   auto section = reports::Section{.title = "Against " + axis.name};
   section.text = "Where points differ in another number too, the one with the most tokens/s and GPU is shown.";
+  if (!axis.partners.empty()) section.text += fmt::format(" With it change {}.", fmt::join(axis.partners, ", "));
   if (lines.size() < all.size())
     section.text += fmt::format(" Shown are the best {} of {} lines.", lines.size(), all.size());
   for (auto const& quantity : kQuantities) section.charts.push_back(chart_of(results, lines, axis, quantity));
@@ -208,8 +231,7 @@ reports::Page sweep_page(Results const& results) {
     }
   page.sections.push_back({.title = "The best points", .tables = {best_table(results)}});
   auto const paths = paths_of(results);
-  for (auto const& path : paths)
-    if (path.is_numeric && path.values.size() > 1) add_axis(page, results, paths, path);
+  for (auto const& axis : axes_of(results, paths)) add_axis(page, results, paths, axis);
   return page;
 }
 

@@ -87,6 +87,20 @@ TEST_CASE("a sweep has a chart over each number, a line for each word, and the b
   CHECK(point.y_high == Approx(1.2 * point.y));
 }
 
+TEST_CASE("numbers that change together have one axis, which names the others", "[report][sweep]") {
+  auto sweep = sweep::Results{.manifest = {.version = "1.2.3", .paths = {"cluster.nodes", "training.global_batch"}},
+                              .is_finished = true};
+  for (std::int64_t nodes = 1; nodes <= 4; nodes *= 2) {
+    auto point = row(nodes, nodes, "", "", 10);
+    point.settings = {nodes, 8 * nodes};
+    sweep.rows.push_back(std::move(point));
+  }
+  auto const page = sweep_page(sweep);
+  REQUIRE(page.sections.size() == 2);  // the best points, and one axis
+  CHECK(page.sections[1].title == "Against cluster.nodes");
+  CHECK_THAT(page.sections[1].text, Catch::Contains("With it change training.global_batch."));
+}
+
 TEST_CASE("the best points of a sweep stand first in its table, and all are counted", "[report][sweep]") {
   auto const page = sweep_page(results());
   auto const& rows = page.sections.front().tables.front().rows;

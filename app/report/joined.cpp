@@ -1,0 +1,179 @@
+#include "app/report/joined.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace twinstep::app {
+namespace {
+
+using reports::Axis;
+using reports::Chart;
+using reports::Page;
+using reports::PageTable;
+using reports::Section;
+using reports::Series;
+using reports::SeriesStyle;
+
+std::string numbered(std::size_t number, std::string_view text) {
+  return fmt::format("[{}] {}", number, text);
+}
+
+/// What one of a unit is in seconds or bytes; nothing for units that are no other's multiple.
+std::optional<double> size_of_unit(std::string_view unit) {
+  constexpr std::array<std::pair<std::string_view, double>, 7> kSizes{
+      {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"B", 1}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}}};
+  auto const found = std::ranges::find(kSizes, unit, &std::pair<std::string_view, double>::first);
+  return found == kSizes.end() ? std::nullopt : std::optional{found->second};
+}
+
+/// What numbers on axis `from` are to be multiplied with on axis `to`; nothing where they cannot stand there.
+std::optional<double> scale_between(Axis const& from, Axis const& to) {
+  if (from.name != to.name || from.categories.empty() != to.categories.empty()) return std::nullopt;
+  if (from.unit == to.unit) return 1;
+  auto const [one, other] = std::pair{size_of_unit(from.unit), size_of_unit(to.unit)};
+  auto const is_time = [](Axis const& axis) { return axis.unit.ends_with('s'); };
+  if (!one || !other || is_time(from) != is_time(to)) return std::nullopt;
+  return *one / *other;
+}
+
+bool can_share(Chart const& chart) {
+  return std::ranges::none_of(chart.series, [&](Series const& series) {
+    return series.style == SeriesStyle::kSpans || (series.style == SeriesStyle::kSteps && chart.is_stacked);
+  });
+}
+
+bool is_over_names(Chart const& chart) {
+  return !chart.x.categories.empty();
+}
+
+/// Puts the number of the page before all that names a result: series, or over names the names.
+void number(Chart& chart, std::size_t page) {
+  if (!chart.text.empty()) chart.text = numbered(page, chart.text);
+  for (auto& name : chart.x.categories) name = numbered(page, name);
+  if (!is_over_names(chart))
+    for (auto& series : chart.series) series.name = numbered(page, series.name);
+  std::erase_if(chart.x_marks, [](reports::Mark const& mark) { return mark.end.has_value(); });  // of one result only
+  for (auto& mark : chart.x_marks) mark.text = numbered(page, mark.text);
+}
+
+void move_by(Series& series, double x_offset, double x_scale, double y_scale) {
+  for (auto& point : series.points) {
+    point.x = point.x * x_scale + x_offset;
+    point.y *= y_scale;
+    if (point.y_low) *point.y_low *= y_scale;
+    if (point.y_high) *point.y_high *= y_scale;
+  }
+}
+
+void append_text(std::string& text, std::string const& more) {
+  if (!more.empty()) text += (text.empty() ? "" : " ") + more;
+}
+
+/// Adds the chart of another page to the one of the same id. False where they cannot be one.
+bool merge(Chart& all, Chart const& chart) {
+  auto const [x, y] = std::pair{scale_between(chart.x, all.x), scale_between(chart.y, all.y)};
+  if (!x || !y || !can_share(all) || !can_share(chart) || chart.is_stacked != all.is_stacked) return false;
+  append_text(all.text, chart.text);
+  auto const offset = static_cast<double>(all.x.categories.size());
+  for (auto series : chart.series) {
+    move_by(series, offset, *x, *y);
+    auto const same = std::ranges::find(all.series, series.name, &Series::name);
+    if (same == all.series.end())
+      all.series.push_back(std::move(series));
+    else
+      same->points.insert(same->points.end(), series.points.begin(), series.points.end());
+  }
+  all.x.categories.insert(all.x.categories.end(), chart.x.categories.begin(), chart.x.categories.end());
+  for (auto mark : chart.x_marks) {
+    mark.at *= *x;
+    all.x_marks.push_back(std::move(mark));
+  }
+  return true;
+}
+
+void add(Section& section, Chart chart, std::string const& id, std::size_t page) {
+  auto const shares = can_share(chart);
+  if (shares) {
+    number(chart, page);
+    chart.id = "all-" + id;
+  } else {
+    chart.title = numbered(page, chart.title);
+    chart.id = fmt::format("r{}-{}", page, id);
+  }
+  auto const same = std::ranges::find(section.charts, chart.id, &Chart::id);
+  if (shares && same != section.charts.end() && merge(*same, chart)) return;
+  if (same != section.charts.end()) chart.id = fmt::format("r{}-{}", page, id);
+  section.charts.push_back(std::move(chart));
+}
+
+/// A row says of which page it is, where tables become one.
+void add(Section& section, PageTable table, std::size_t page) {
+  for (auto& row : table.rows)
+    if (!row.empty()) row.front() = numbered(page, row.front());
+  auto const same = std::ranges::find_if(section.tables, [&](PageTable const& each) {
+    return each.title == table.title && each.headers == table.headers;
+  });
+  if (same == section.tables.end())
+    section.tables.push_back(std::move(table));
+  else
+    same->rows.insert(same->rows.end(), table.rows.begin(), table.rows.end());
+}
+
+/// The section of the joined page for a section of a page; made where there is none.
+Section& section_for(Page& all, Section const& section, std::string title) {
+  auto const same = std::ranges::find(all.sections, title, &Section::title);
+  if (same != all.sections.end()) return *same;
+  return all.sections.emplace_back(Section{.title = std::move(title), .text = section.text});
+}
+
+bool has_section(Page const& page, std::string_view title) {
+  return std::ranges::find(page.sections, title, &Section::title) != page.sections.end();
+}
+
+void add_sections(Page& all, std::vector<Page>& pages, std::size_t place) {
+  for (auto& section : pages[place].sections) {
+    auto const number = place + 1;
+    auto const is_shared =
+        std::ranges::count_if(pages, [&](Page const& page) { return has_section(page, section.title); }) > 1;
+    auto const title =
+        is_shared ? section.title : fmt::format("{}: {}", numbered(number, pages[place].title), section.title);
+    auto& target = section_for(all, section, title);
+    if (target.text != section.text) append_text(target.text, numbered(number, section.text));
+    for (auto& chart : section.charts) {
+      auto const id = chart.id;
+      if (is_shared) {
+        add(target, std::move(chart), id, number);
+      } else {
+        chart.id = fmt::format("r{}-{}", number, id);
+        target.charts.push_back(std::move(chart));
+      }
+    }
+    for (auto& table : section.tables) {
+      if (is_shared)
+        add(target, std::move(table), number);
+      else
+        target.tables.push_back(std::move(table));
+    }
+  }
+}
+
+}  // namespace
+
+Page joined(std::vector<Page> pages) {
+  if (pages.size() == 1) return std::move(pages.front());
+  auto all = Page{.title = fmt::format("{} results", pages.size())};
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    auto& page = pages[i];
+    append_text(all.text, numbered(i + 1, page.title) + (page.text.empty() ? "." : ": " + page.text));
+    for (auto& [key, value] : page.facts) all.facts.emplace_back(numbered(i + 1, key), std::move(value));
+    for (auto const& warning : page.warnings) all.warnings.push_back(numbered(i + 1, warning));
+    for (auto& command : page.commands) all.commands.push_back(std::move(command));
+  }
+  for (std::size_t i = 0; i < pages.size(); ++i) add_sections(all, pages, i);
+  return all;
+}
+
+}  // namespace twinstep::app

@@ -1,0 +1,98 @@
+#include "app/report/joined.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace twinstep;
+using namespace twinstep::app;
+using namespace twinstep::reports;
+
+namespace {
+
+/// A line over GPUs in milliseconds, of one result.
+Chart line(std::string unit, double y) {
+  return {.id = "speed",
+          .title = "Speed",
+          .x = {.name = "GPUs"},
+          .y = {.name = "step time", .unit = std::move(unit)},
+          .series = {{.name = "ddp", .points = {{.x = 8, .y = y, .y_low = y / 2, .y_high = y * 2}}}},
+          .x_marks = {{.at = 8, .text = "knee"}, {.at = 1, .end = 8, .text = "ring"}}};
+}
+
+Chart bars(std::string name, double y) {
+  return {.id = "answer",
+          .title = "Step time",
+          .x = {.categories = {std::move(name)}},
+          .y = {.name = "step time", .unit = "ms"},
+          .series = {{.name = "step time", .style = SeriesStyle::kBars, .points = {{.x = 0, .y = y}}}}};
+}
+
+Page page(std::string title, std::vector<Section> sections) {
+  return {.title = std::move(title), .sections = std::move(sections)};
+}
+
+}  // namespace
+
+TEST_CASE("lines of several results stand in one chart, in one unit", "[report][joined]") {
+  auto const all = joined({page("one", {{.title = "Scaling", .charts = {line("ms", 20)}}}),
+                           page("two", {{.title = "Scaling", .charts = {line("s", 0.03)}}})});
+  REQUIRE(all.sections.size() == 1);
+  CHECK(all.sections[0].title == "Scaling");
+  REQUIRE(all.sections[0].charts.size() == 1);
+  auto const& chart = all.sections[0].charts[0];
+  CHECK(chart.y.unit == "ms");
+  REQUIRE(chart.series.size() == 2);
+  CHECK(chart.series[0].name == "[1] ddp");
+  CHECK(chart.series[1].name == "[2] ddp");
+  CHECK(chart.series[1].points[0].y == Approx(30));
+  CHECK(*chart.series[1].points[0].y_low == Approx(15));
+  CHECK(*chart.series[1].points[0].y_high == Approx(60));
+  // Regions are of one result's algorithms; two results' would lie upon each other.
+  REQUIRE(chart.x_marks.size() == 2);
+  CHECK(chart.x_marks[1].text == "[2] knee");
+}
+
+TEST_CASE("bars of several results stand beside each other", "[report][joined]") {
+  auto const all = joined({page("one", {{.title = "The answer", .charts = {bars("ddp", 20)}}}),
+                           page("two", {{.title = "The answer", .charts = {bars("zero-3", 30)}}})});
+  auto const& chart = all.sections.at(0).charts.at(0);
+  CHECK(chart.x.categories == std::vector<std::string>{"[1] ddp", "[2] zero-3"});
+  REQUIRE(chart.series.size() == 1);
+  CHECK(chart.series[0].points[1].x == 1);
+  CHECK(chart.series[0].points[1].y == 30);
+}
+
+TEST_CASE("numbers of different kinds never stand on one axis", "[report][joined]") {
+  auto const all = joined({page("one", {{.title = "Cost", .charts = {line("USD", 20)}}}),
+                           page("two", {{.title = "Cost", .charts = {line("GPU-hours", 30)}}})});
+  auto const& charts = all.sections.at(0).charts;
+  REQUIRE(charts.size() == 2);
+  CHECK(charts[0].id != charts[1].id);
+}
+
+TEST_CASE("timelines of several results stand one after another", "[report][joined]") {
+  auto spans = Chart{.id = "streams", .title = "ddp", .series = {{.style = SeriesStyle::kSpans}}};
+  auto const all = joined(
+      {page("one", {{.title = "Streams", .charts = {spans}}}), page("two", {{.title = "Streams", .charts = {spans}}})});
+  auto const& charts = all.sections.at(0).charts;
+  REQUIRE(charts.size() == 2);
+  CHECK(charts[1].title == "[2] ddp");
+  CHECK(charts[0].id != charts[1].id);
+}
+
+TEST_CASE("tables with the same columns are one table, whose rows say of which result they are", "[report][joined]") {
+  auto const table = [](std::string name) {
+    return PageTable{.title = "Best", .headers = {"strategy", "time"}, .rows = {{std::move(name), "1 s"}}};
+  };
+  auto const all = joined({page("one", {{.title = "The answer", .tables = {table("ddp")}}}),
+                           page("two", {{.title = "The answer", .tables = {table("zero-3")}}})});
+  REQUIRE(all.sections.at(0).tables.size() == 1);
+  CHECK(all.sections[0].tables[0].rows ==
+        std::vector<std::vector<std::string>>{{"[1] ddp", "1 s"}, {"[2] zero-3", "1 s"}});
+}
+
+TEST_CASE("what only one result has keeps the name of its page", "[report][joined]") {
+  auto const all = joined({page("one", {{.title = "Scaling"}}), page("two", {{.title = "Errors"}})});
+  REQUIRE(all.sections.size() == 2);
+  CHECK(all.sections[0].title == "[1] one: Scaling");
+  CHECK(all.sections[1].title == "[2] two: Errors");
+  CHECK(all.text == "[1] one. [2] two.");
+}
