@@ -38,8 +38,8 @@ void drop_empty_intervals(reports::PageTable& table) {
 
 reports::PageTable table_of(Question const& question) {
   auto table = reports::PageTable{.title = "What each strategy comes to",
-                                  .headers = {"strategy", "step time", "90 % interval", "tokens/s", "tokens/s/GPU",
-                                              "MFU", "exposed", "peak memory", "fits"}};
+                                  .headers = {"strategy", "step time", "90 % interval", rate_unit(question),
+                                              rate_unit(question) + "/GPU", "MFU", "exposed", "peak memory", "fits"}};
   for (std::size_t i = 0; i < question.outcomes.size(); ++i) {
     auto const& title = question.scenarios[i].strategy_title;
     if (auto const* run = question.run(i)) {
@@ -112,8 +112,8 @@ std::string answer_sentence(Question const& question) {
   auto const role = question.outcomes.size() == 1
                         ? "takes"
                         : (summary.fits ? "is the fastest that fits:" : "is the fastest, and none fits:");
-  return fmt::format("{} {} {} a step, {} tokens/s{}.", who, role, reports::time_text(summary.step_time),
-                     reports::count_text(summary.token_rate.count()), mfu);
+  return fmt::format("{} {} {} a step, {} {}{}.", who, role, reports::time_text(summary.step_time),
+                     reports::count_text(summary.token_rate.count()), rate_unit(question), mfu);
 }
 
 reports::Section answer_section(Question const& question) {

@@ -46,7 +46,8 @@ std::vector<BucketPoint> bucket_curve(Question const& question, std::size_t plac
     auto point = BucketPoint{.bucket = sizes[i], .time = std::nullopt};
     auto const setting = fmt::format("{}.{}", question.strategy_path(place), bucket_setting(plan, sizes[i]));
     try {
-      if (auto const summary = summary_of(changed(question, place, {setting}))) point.time = summary->step_time;
+      auto const outcome = run_variation(changed(question, place, {setting}), {.replays_allocator = false});
+      if (auto const* run = std::get_if<Run>(&outcome)) point.time = run->summary.step_time;
     } catch (InputError const&) {  // not a point of the curve
     }
     return point;

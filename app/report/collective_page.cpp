@@ -2,6 +2,8 @@
 
 #include "app/report/pages.hpp"
 #include "app/report/regions.hpp"
+#include "app/report/scale.hpp"
+#include "reports/quantity_text.hpp"
 
 namespace twinstep::app {
 namespace {
@@ -13,11 +15,11 @@ double rescaled(double rate, double time, double other) {
 
 reports::ChartPoint point_of(io::Node const& row) {
   auto const time = row.at("time_us").number();
-  auto point =
-      reports::ChartPoint{.x = row.at("size_bytes").number(),
-                          .y = row.at("busbw_GBps").number(),
-                          .note = fmt::format("{}, {}, {} channels, {:.4g} us", row.at("algorithm").string(),
-                                              row.at("protocol").string(), row.at("channels").integer(), time)};
+  auto point = reports::ChartPoint{
+      .x = row.at("size_bytes").number(),
+      .y = row.at("busbw_GBps").number(),
+      .note = fmt::format("{}, {}, {} channels, {}", row.at("algorithm").string(), row.at("protocol").string(),
+                          row.at("channels").integer(), reports::time_text(stated_time(Seconds{time * 1e-6})))};
   if (auto const high = row.find("high_us")) point.y_low = rescaled(point.y, time, high->number());
   if (auto const low = row.find("low_us")) point.y_high = rescaled(point.y, time, low->number());
   return point;

@@ -7,8 +7,14 @@
 #include <fmt/core.h>
 
 #include "app/data_hash.hpp"
+#include "app/report/joined.hpp"
 #include "app/report/sweep_lines.hpp"
 #include "app/version.hpp"
+#include "reports/page/page_json.hpp"
+#include "reports/render/page_csv.hpp"
+#include "reports/render/page_html.hpp"
+#include "reports/render/page_markdown.hpp"
+#include "reports/render/page_text.hpp"
 #include "sim/base/input_error.hpp"
 
 namespace twinstep::app {
@@ -48,6 +54,17 @@ bool is_scenario(io::Node const& document) {
   return document.has("cluster") && document.has("model");
 }
 
+/// Throws InputError for a point that is ok without its figures, in a damaged file.
+sweep::Results checked(std::string const& path, sweep::Results results) {
+  for (auto const& row : results.rows)
+    for (std::string_view const figure : {"step_time_s", "tokens_per_s", "tokens_per_s_per_gpu", "peak_memory_bytes"})
+      if (row.status == sweep::Status::kOk && !row.number(figure))
+        throw InputError{
+            fmt::format("{}: point {}: found no {} though its status is ok; let twinstep sweep write it anew",
+                        one_line(path), row.point, figure)};
+  return results;
+}
+
 reports::Page page_of_content(std::string const& path, std::vector<std::string> const& settings) {
   auto const refuse_settings = [&](std::string_view what) {
     if (!settings.empty())
@@ -56,12 +73,12 @@ reports::Page page_of_content(std::string const& path, std::vector<std::string> 
   };
   if (is_sqlite(path)) {
     refuse_settings("the results of a sweep");
-    return sweep_page(sweep::read_results(path));
+    return sweep_page(checked(path, sweep::read_results(path)));
   }
   auto source = io::Source{path, io::read_text(path)};
   if (is_sweep_lines(source.text)) {
     refuse_settings("the results of a sweep");
-    return sweep_page(read_sweep_lines(source));
+    return sweep_page(checked(path, read_sweep_lines(source)));
   }
   auto const document = io::parse(std::move(source));
   if (!document.is(io::Node::Type::kObject)) document.fail("found no object in braces", fmt::format("give {}", kTakes));
@@ -74,28 +91,6 @@ reports::Page page_of(std::string const& path, std::vector<std::string> const& s
   auto page = page_of_content(path, settings);
   page.facts.emplace_back("input", fmt::format("{}, SHA-256 {}", one_line(path), data_hash({path})));
   return page;
-}
-
-/// Takes over what `page` says, the `number`-th of several.
-void append(reports::Page& all, reports::Page page, std::size_t number) {
-  auto const numbered = [number](std::string_view text) { return fmt::format("{}. {}", number, text); };
-  auto const name = numbered(page.title);
-  all.text += fmt::format("{}{}{}{}", all.text.empty() ? "" : " ", name, page.text.empty() ? "." : ": ", page.text);
-  for (auto& [key, value] : page.facts) all.facts.emplace_back(numbered(key), std::move(value));
-  for (auto const& warning : page.warnings) all.warnings.push_back(numbered(warning));
-  for (auto& command : page.commands) all.commands.push_back(std::move(command));
-  for (auto& section : page.sections) {
-    section.title = fmt::format("{}: {}", name, section.title);
-    for (auto& chart : section.charts) chart.id = fmt::format("r{}-{}", number, chart.id);
-    all.sections.push_back(std::move(section));
-  }
-}
-
-reports::Page joined(std::vector<reports::Page> pages) {
-  if (pages.size() == 1) return std::move(pages.front());
-  auto all = reports::Page{.title = fmt::format("{} results", pages.size())};
-  for (std::size_t i = 0; i < pages.size(); ++i) append(all, std::move(pages[i]), i + 1);
-  return all;
 }
 
 /// What a shell takes as the one word `text`.
@@ -123,6 +118,15 @@ reports::Page report_page(std::vector<std::string> const& results, std::vector<s
   page.facts.emplace_back("version", fmt::format("twinstep {}", kVersion));
   page.commands.insert(page.commands.begin(), command_of(results, settings));
   return page;
+}
+
+std::string rendered(reports::Page const& page, std::string_view path) {
+  auto const ending = std::filesystem::path{path}.extension();
+  if (ending == ".md") return reports::page_markdown(page);
+  if (ending == ".csv") return reports::page_csv(page);
+  if (ending == ".json") return reports::page_json(page);
+  if (ending == ".txt") return reports::page_text(page, {});
+  return reports::page_html(page);
 }
 
 }  // namespace twinstep::app

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/sweep/results.hpp"
@@ -14,6 +15,9 @@ namespace twinstep::app {
 /// only. Throws InputError for a file that is none of the kinds below, and for settings where it is no scenario.
 [[nodiscard]] reports::Page report_page(std::vector<std::string> const& results,
                                         std::vector<std::string> const& settings);
+
+/// The page as the ending of a file's name says: .md, .csv, .json, .txt; HTML for any other.
+[[nodiscard]] std::string rendered(reports::Page const& page, std::string_view path);
 
 /// The whole question of a scenario: every section of sections.hpp. Says on standard error what it is at, from the
 /// first second on. Cost: some 400 simulations for six strategies, on all cores.

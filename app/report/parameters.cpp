@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "app/ask.hpp"
 #include "app/parallel.hpp"
+#include "app/report/question.hpp"
 #include "app/report/scale.hpp"
 
 namespace twinstep::app {
@@ -123,7 +123,7 @@ std::vector<double> changes_by(Scenario const& scenario, std::vector<Parameter> 
   auto const times = map_indices(parameters.size() + 1, [&](std::size_t i) {
     auto other = scenario;
     if (i < parameters.size()) parameters[i].scale(other.cluster, factor(parameters[i]));
-    return std::get<Run>(run_step(other, {.replays_allocator = false})).summary.step_time;
+    return std::get<Run>(run_variation(other, {.replays_allocator = false})).summary.step_time;
   });
   auto changes = std::vector<double>{};
   for (std::size_t i = 0; i < parameters.size(); ++i) changes.push_back(share(times[i], times.back()) - 1);

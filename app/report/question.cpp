@@ -31,6 +31,18 @@ std::optional<std::size_t> Question::best() const {
   return best;
 }
 
+std::string Question::fold(std::size_t place) const {
+  return best() == place ? std::string{} : std::string{"The same of the other strategies"};
+}
+
+std::vector<std::size_t> Question::best_first() const {
+  auto places = std::vector<std::size_t>{};
+  for (std::size_t i = 0; i < outcomes.size(); ++i)
+    if (run(i) != nullptr) places.push_back(i);
+  std::ranges::stable_partition(places, [&](std::size_t i) { return best() == i; });
+  return places;
+}
+
 std::string Question::strategy_path(std::size_t place) const {
   return scenarios[place].is_one_of_several ? fmt::format("strategy.{}", place) : std::string{"strategy"};
 }
@@ -48,10 +60,19 @@ Scenario changed(Question const& question, std::size_t place, std::vector<std::s
   return read_scenarios(question.path, settings).at(place);
 }
 
-std::optional<reports::Summary> summary_of(Scenario const& scenario) {
-  auto outcome = run_step(scenario);
-  if (auto* run = std::get_if<Run>(&outcome)) return std::move(run->summary);
-  return std::nullopt;
+Outcome run_variation(Scenario const& scenario, engine::RunOptions options) {
+  return run_step(scenario, engine::Machine{machine_of(scenario)}, options, Checks::kNone);
+}
+
+std::string unit_counted(Question const& question) {
+  auto name = rate_unit(question);
+  name.resize(name.find("s/s"));
+  return name;
+}
+
+std::string rate_unit(Question const& question) {
+  auto const best = question.best();
+  return fmt::format("{}/s", best ? question.run(*best)->summary.counted : std::string_view{"tokens"});
 }
 
 std::string busiest_link(reports::Summary const& summary) {

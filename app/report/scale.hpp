@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "reports/quantity_text.hpp"
@@ -18,6 +19,12 @@ struct TimeUnit {
   using namespace literals;
   if (largest >= 1000_ms) return {"s", 1};
   return largest >= 1_ms ? TimeUnit{"ms", 1e-3} : TimeUnit{"us", 1e-6};
+}
+
+/// A time that a file states, within what the simulated clock holds: a damaged file may say anything.
+[[nodiscard]] inline Duration stated_time(Seconds time) {
+  constexpr auto kLongest = 8e6;  // s
+  return to_duration(Seconds{time.count() >= 0 ? std::min(time.count(), kLongest) : 0});
 }
 
 [[nodiscard]] inline double number_in(Duration time, TimeUnit const& unit) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <variant>
 
 #include <fmt/core.h>
@@ -54,25 +55,36 @@ Job job_of(Question const& question, std::size_t place, Growth growth, std::int6
 using Simulated = std::variant<ScalePoint, std::string>;
 
 Simulated simulate(Question const& question, Job const& job) try {
-  auto outcome = run_step(scenario_of(question, job));
+  auto outcome = run_variation(scenario_of(question, job));
   if (auto const* obstacle = std::get_if<reports::Infeasible>(&outcome)) return obstacle->reason;
   return ScalePoint{job.nodes, job.gpus, job.global_batch, std::move(std::get<Run>(outcome).summary)};
 } catch (InputError const& error) {
   return std::string{error.what()};
 }
 
-/// Leaves out what cannot be before the first point, and ends the curve at the first obstacle after it.
-void append(ScaleCurve& curve, Simulated simulated) {
-  if (!curve.end.empty() && !curve.points.empty()) return;
-  if (auto* reason = std::get_if<std::string>(&simulated)) {
-    curve.end = std::move(*reason);
-    return;
+/// Begins at the first point that fits, if any does, and measures all by it.
+void begin_where_it_fits(ScaleCurve& curve) {
+  auto const first = std::ranges::find_if(curve.points, [](ScalePoint const& point) { return point.summary.fits; });
+  if (first != curve.points.end()) curve.points.erase(curve.points.begin(), first);
+  for (auto& point : curve.points)
+    point.efficiency =
+        point.summary.token_rate_per_gpu.count() / curve.points.front().summary.token_rate_per_gpu.count();
+}
+
+/// Leaves out what cannot be before the first point, and ends at the first obstacle after it.
+ScaleCurve curve_of(Growth growth, std::size_t place, std::span<Simulated> simulated) {
+  auto curve = ScaleCurve{.growth = growth, .place = place};
+  for (auto& each : simulated) {
+    if (auto* reason = std::get_if<std::string>(&each)) {
+      curve.end = std::move(*reason);
+      if (!curve.points.empty()) break;
+    } else {
+      curve.end.clear();
+      curve.points.push_back(std::move(std::get<ScalePoint>(each)));
+    }
   }
-  auto point = std::move(std::get<ScalePoint>(simulated));
-  curve.end.clear();
-  auto const& first = curve.points.empty() ? point : curve.points.front();
-  point.efficiency = point.summary.token_rate_per_gpu.count() / first.summary.token_rate_per_gpu.count();
-  curve.points.push_back(std::move(point));
+  begin_where_it_fits(curve);
+  return curve;
 }
 
 /// GPU seconds per token, by what they are spent on.
@@ -122,32 +134,23 @@ std::vector<Lever> levers_at(Question const& question, ScaleCurve const& curve, 
   return levers;
 }
 
-/// The point that lost most against the one before; nothing if none lost anything.
-std::optional<std::size_t> largest_drop(ScaleCurve const& curve) {
-  auto largest = std::optional<std::size_t>{};
-  auto lost = 0.0;
-  for (std::size_t i = 1; i < curve.points.size(); ++i) {
-    auto const drop = curve.points[i - 1].efficiency - curve.points[i].efficiency;
-    if (drop > lost && curve.points[i].efficiency < 1) {
-      lost = drop;
-      largest = i;
-    }
-  }
-  return largest;
-}
-
 }  // namespace
 
-std::vector<ScaleCurve> scale_curves(Question const& question, Growth growth, std::int64_t most_nodes) {
-  auto curves = std::vector<ScaleCurve>{};
+std::vector<ScaleCurve> scale_curves(Question const& question, Growth growth, std::int64_t most_nodes,
+                                     std::vector<std::int64_t> const& least_nodes) {
   auto jobs = std::vector<Job>{};
+  auto begins = std::vector<std::size_t>{};  // of the jobs of each scenario
   for (std::size_t place = 0; place < question.scenarios.size(); ++place) {
-    curves.push_back({.growth = growth, .place = place});
+    begins.push_back(jobs.size());
     for (auto const nodes : node_counts(question.scenarios[place].cluster.nodes, most_nodes))
-      jobs.push_back(job_of(question, place, growth, nodes));
+      if (least_nodes.empty() || nodes >= least_nodes[place]) jobs.push_back(job_of(question, place, growth, nodes));
   }
+  begins.push_back(jobs.size());
   auto simulated = map_indices(jobs.size(), [&](std::size_t i) { return simulate(question, jobs[i]); });
-  for (std::size_t i = 0; i < jobs.size(); ++i) append(curves[jobs[i].place], std::move(simulated[i]));
+  auto curves = std::vector<ScaleCurve>{};
+  for (std::size_t place = 0; place < question.scenarios.size(); ++place)
+    curves.push_back(
+        curve_of(growth, place, std::span{simulated}.subspan(begins[place], begins[place + 1] - begins[place])));
   return curves;
 }
 
@@ -163,13 +166,6 @@ Loss loss_at(Question const& question, ScaleCurve const& curve, std::size_t poin
   std::tie(loss.cause, loss.share) = largest_growth(curve.points.front(), curve.points[point]);
   loss.levers = levers_at(question, curve, point);
   return loss;
-}
-
-std::optional<Bend> bend_of(Question const& question, ScaleCurve const& curve) {
-  auto const knee = knee_of(curve);
-  auto const point = knee ? knee : largest_drop(curve);
-  if (!point) return std::nullopt;
-  return Bend{*point, knee.has_value(), loss_at(question, curve, *point)};
 }
 
 }  // namespace twinstep::app

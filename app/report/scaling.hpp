@@ -32,12 +32,16 @@ struct ScaleCurve {
 };
 
 /// The curves of every scenario: on powers of two of nodes up to `most_nodes`, and on the number that the scenario
-/// names. A curve ends where the plan or the machine does: a batch that does not divide, a fabric that is full. Costs a
-/// simulation a point, on all cores.
-[[nodiscard]] std::vector<ScaleCurve> scale_curves(Question const& question, Growth growth, std::int64_t most_nodes);
+/// names. A curve begins at the fewest nodes on which the step fits (at the fewest at all where it fits on none), and
+/// ends where the plan or the machine does: a batch that does not divide, a fabric that is full. Costs a simulation a
+/// point, on all cores.
+/// @param least_nodes  of each scenario: fewer are not tried; none given: all are
+[[nodiscard]] std::vector<ScaleCurve> scale_curves(Question const& question, Growth growth, std::int64_t most_nodes,
+                                                   std::vector<std::int64_t> const& least_nodes = {});
 
-/// The first point below `kKneeEfficiency` of the start; nothing if none is.
+/// A curve bends where a GPU is first worth less than this of one at its start. Less is lost by every plan.
 inline constexpr double kKneeEfficiency = 0.9;
+/// The first point below it: the knee. Nothing if none is.
 [[nodiscard]] std::optional<std::size_t> knee_of(ScaleCurve const& curve);
 
 /// A parameter of the machine, and how much the efficiency of a point rises where it is a tenth better.
@@ -56,15 +60,5 @@ struct Loss {
 /// Compares where GPU time per token goes at the start of the curve and at a later point, and simulates both with each
 /// parameter of the machine a tenth better: what helps both alike is no lever. Costs two simulations a parameter.
 [[nodiscard]] Loss loss_at(Question const& question, ScaleCurve const& curve, std::size_t point);
-
-/// Where a curve bends: at its knee; without one, where it loses most from one point to the next.
-struct Bend {
-  std::size_t point = 0;
-  bool is_knee = false;
-  Loss loss;
-};
-
-/// Nothing where the efficiency never falls.
-[[nodiscard]] std::optional<Bend> bend_of(Question const& question, ScaleCurve const& curve);
 
 }  // namespace twinstep::app

@@ -20,13 +20,25 @@ std::string percent(double share) {
   return reports::percent_text(share);
 }
 
-/// A curve and where it bends.
+/// A curve, and why it bends where it has a knee.
 struct Bent {
   ScaleCurve const& curve;
-  std::optional<Bend> bend;
+  std::optional<std::size_t> knee;
+  Loss loss;
 
-  [[nodiscard]] ScalePoint const& point() const { return curve.points[bend->point]; }
+  [[nodiscard]] ScalePoint const& point() const { return curve.points[*knee]; }
 };
+
+Bent bent(Question const& question, ScaleCurve const& curve) {
+  auto const knee = knee_of(curve);
+  return {curve, knee, knee ? loss_at(question, curve, *knee) : Loss{}};
+}
+
+/// The strategy of a curve. A curve begins where the step fits, unless it fits nowhere.
+std::string title_of(Question const& question, ScaleCurve const& curve) {
+  auto const& title = question.scenarios[curve.place].strategy_title;
+  return curve.points.empty() || curve.points.front().summary.fits ? title : title + " (does not fit)";
+}
 
 std::string levers_text(Loss const& loss) {
   auto text = std::string{};
@@ -37,37 +49,36 @@ std::string levers_text(Loss const& loss) {
 
 /// Where one curve bends and why.
 std::string finding(Question const& question, Bent const& bent) {
-  auto const& [curve, bend] = bent;
-  auto const& title = question.scenarios[curve.place].strategy_title;
+  auto const& [curve, knee, loss] = bent;
+  auto const title = title_of(question, curve);
   if (curve.points.empty()) return fmt::format("{} has no curve: {}.", title, curve.end);
-  if (curve.points.size() == 1) return fmt::format("The curve of {} ends where it begins: {}.", title, curve.end);
+  auto const& first = curve.points.front();
   auto const& last = curve.points.back();
-  auto text = fmt::format("{} has no knee up to {} GPUs, where {} of the efficiency is left", title, last.gpus,
-                          percent(last.efficiency));
-  if (!bend) return text + ".";
-  auto const& at = bent.point();
-  text = bend->is_knee ? fmt::format("The knee of {} is at {} GPUs, where {} of the efficiency is left", title, at.gpus,
-                                     percent(at.efficiency))
-                       : fmt::format("{}; most is lost at {}", text, at.gpus);
-  text += fmt::format(": {} of what a token costs more there is {}.", percent(bend->loss.share), bend->loss.cause);
-  if (!bend->loss.levers.empty())
-    text += fmt::format(" The efficiency depends most on the {}: a tenth better raises it by {}.",
-                        bend->loss.levers.front().parameter, percent(bend->loss.levers.front().gain));
+  if (curve.points.size() == 1) return fmt::format("{} runs on {} GPUs only: {}.", title, first.gpus, curve.end);
+  if (!knee)
+    return fmt::format("{} has no bend up to {} GPUs: {} of a GPU's speed on {} are left.", title, last.gpus,
+                       percent(last.efficiency), first.gpus);
+  auto text = fmt::format(
+      "{} bends at {} GPUs, where {} of a GPU's speed on {} are left: {} of what a {} costs more there is {}.", title,
+      bent.point().gpus, percent(bent.point().efficiency), first.gpus, percent(loss.share), unit_counted(question),
+      loss.cause);
+  if (!loss.levers.empty())
+    text += fmt::format(" It depends most on the {}: a tenth better raises the efficiency by {}.",
+                        loss.levers.front().parameter, percent(loss.levers.front().gain));
   return text;
 }
 
 reports::PageTable bends_table(Question const& question, std::vector<Bent> const& bents) {
-  auto table =
-      reports::PageTable{.title = fmt::format("Where {} scaling bends, and why", word_of(bents.front().curve.growth)),
-                         .headers = {"strategy", "bends at", "efficiency", "what a token costs more",
-                                     "what raises it, a tenth better each", "busiest link"}};
+  auto table = reports::PageTable{
+      .title = fmt::format("Where {} scaling bends, and why", word_of(bents.front().curve.growth)),
+      .headers = {"strategy", "bends at", "efficiency", fmt::format("what a {} costs more", unit_counted(question)),
+                  "what raises it, a tenth better each", "busiest link"}};
   for (auto const& bent : bents) {
-    if (!bent.bend) continue;
-    auto const& loss = bent.bend->loss;
-    table.rows.push_back({question.scenarios[bent.curve.place].strategy_title,
-                          fmt::format("{} GPUs{}", bent.point().gpus, bent.bend->is_knee ? " (the knee)" : ""),
-                          percent(bent.point().efficiency), fmt::format("{}, {}", loss.cause, percent(loss.share)),
-                          levers_text(loss), busiest_link(bent.point().summary)});
+    if (!bent.knee) continue;
+    table.rows.push_back({title_of(question, bent.curve), fmt::format("{} GPUs", bent.point().gpus),
+                          percent(bent.point().efficiency),
+                          fmt::format("{}, {}", bent.loss.cause, percent(bent.loss.share)), levers_text(bent.loss),
+                          busiest_link(bent.point().summary)});
   }
   return table;
 }
@@ -103,18 +114,19 @@ template <class MakePoint>
 reports::Chart chart_of(Question const& question, std::vector<ScaleCurve> const& curves, MakePoint const& make_point) {
   auto chart = reports::Chart{.x = gpus_axis()};
   for (auto const& curve : curves) {
-    auto series = reports::Series{.name = question.scenarios[curve.place].strategy_title};
+    auto series = reports::Series{.name = title_of(question, curve)};
     for (auto const& point : curve.points) series.points.push_back(make_point(point));
     if (!series.points.empty()) chart.series.push_back(std::move(series));
   }
   return chart;
 }
 
-reports::PageTable table_of(std::string const& title, ScaleCurve const& curve) {
+reports::PageTable table_of(Question const& question, ScaleCurve const& curve) {
   auto table = reports::PageTable{
-      .title = fmt::format("{} scaling of {}", curve.growth == Growth::kWeak ? "Weak" : "Strong", title),
-      .headers = {"nodes", "GPUs", "global batch", "step time", "tokens/s", "efficiency", "exposed", "busiest link",
-                  "fits"}};
+      .title =
+          fmt::format("{} scaling of {}", curve.growth == Growth::kWeak ? "Weak" : "Strong", title_of(question, curve)),
+      .headers = {"nodes", "GPUs", "global batch", "step time", rate_unit(question), "efficiency", "exposed",
+                  "busiest link", "fits"}};
   for (auto const& point : curve.points) {
     auto const& summary = point.summary;
     table.rows.push_back({std::to_string(point.nodes), std::to_string(point.gpus), std::to_string(point.global_batch),
@@ -148,12 +160,18 @@ void add_knees(reports::Chart& chart, std::vector<ScaleCurve> const& curves, Que
     }
 }
 
-void add_growth(reports::Section& section, Question const& question, Growth growth) {
+/// Where curves of weak scaling begin. A step that does not fit on fewer nodes fits there no better when it has more
+/// micro-batches, which for a large global batch are many and take long.
+std::vector<std::int64_t> first_nodes(std::vector<ScaleCurve> const& weak) {
+  auto nodes = std::vector<std::int64_t>{};
+  for (auto const& curve : weak) nodes.push_back(curve.points.empty() ? 1 : curve.points.front().nodes);
+  return nodes;
+}
+
+void add_growth(reports::Section& section, Question const& question, std::vector<ScaleCurve> const& curves) {
   auto const best = *question.best();
-  auto const curves = scale_curves(question, growth, kMostNodes);
-  auto const bents = map_indices(curves.size(), [&](std::size_t i) {
-    return Bent{curves[i], bend_of(question, curves[i])};
-  });
+  auto const growth = curves.front().growth;
+  auto const bents = map_indices(curves.size(), [&](std::size_t i) { return bent(question, curves[i]); });
   auto efficiency = chart_of(question, curves, efficiency_point);
   efficiency.id = fmt::format("scaling-{}-efficiency", word_of(growth));
   efficiency.title = fmt::format("{} scaling: efficiency", growth == Growth::kWeak ? "Weak" : "Strong");
@@ -164,12 +182,12 @@ void add_growth(reports::Section& section, Question const& question, Growth grow
   auto speed = chart_of(question, curves, speed_point);
   speed.id = fmt::format("scaling-{}-speed", word_of(growth));
   speed.title = fmt::format("{} scaling: speed", growth == Growth::kWeak ? "Weak" : "Strong");
-  speed.y = {.name = "speed", .unit = "tokens/s", .is_logarithmic = true};
+  speed.y = {.name = "speed", .unit = rate_unit(question), .is_logarithmic = true};
   section.charts.push_back(std::move(efficiency));
   section.charts.push_back(std::move(speed));
   auto bends = bends_table(question, bents);
   if (!bends.rows.empty()) section.tables.push_back(std::move(bends));
-  section.tables.push_back(table_of(question.scenarios[best].strategy_title, curves[best]));
+  section.tables.push_back(table_of(question, curves[best]));
 }
 
 }  // namespace
@@ -177,13 +195,14 @@ void add_growth(reports::Section& section, Question const& question, Growth grow
 reports::Section scaling_section(Question const& question) {
   auto section = reports::Section{.title = "Scaling"};
   section.text = fmt::format(
-      "The same plan on 1, 2, 4, … whole nodes, each simulated. Weak scaling keeps the batch of each GPU, strong "
-      "scaling "
-      "the global batch. The knee is the first point at which a GPU is worth less than {} of one at the start.",
+      "The same plan on 1, 2, 4, … whole nodes, from the fewest on which it fits, each simulated. Weak scaling keeps "
+      "the batch of each GPU, strong scaling the global batch. A curve bends, at its knee, where a GPU is first worth "
+      "less than {} of one at its start.",
       percent(kKneeEfficiency));
   if (!question.best()) return section;
-  add_growth(section, question, Growth::kWeak);
-  add_growth(section, question, Growth::kStrong);
+  auto const weak = scale_curves(question, Growth::kWeak, kMostNodes);
+  add_growth(section, question, weak);
+  add_growth(section, question, scale_curves(question, Growth::kStrong, kMostNodes, first_nodes(weak)));
   return section;
 }
 

@@ -39,12 +39,13 @@ void add_headlines(reports::Page& page, Question const& question) {
   auto const best = question.best();
   if (!best) return;
   auto const& summary = question.run(*best)->summary;
-  page.headlines = {{"strategy", question.scenarios[*best].strategy_title},
-                    {"step time", reports::time_text(summary.step_time)},
-                    {"speed", reports::count_text(summary.token_rate.count()) + " tokens/s"},
-                    {"MFU", reports::percent_text(summary.mfu)},
-                    {"peak memory", reports::memory_text(summary.peak.total())},
-                    {"fits", summary.fits ? "yes" : "no"}};
+  page.headlines = {
+      {"strategy", question.scenarios[*best].strategy_title},
+      {"step time", reports::time_text(summary.step_time)},
+      {"speed", fmt::format("{} {}", reports::count_text(summary.token_rate.count()), rate_unit(question))},
+      {"MFU", reports::percent_text(summary.mfu)},
+      {"peak memory", reports::memory_text(summary.peak.total())},
+      {"fits", summary.fits ? "yes" : "no"}};
 }
 
 /// What the numbers rest on: each text once, with the strategies that it is of where they differ.
@@ -62,12 +63,22 @@ void add_calibrations(reports::Page& page, Question const& question) {
     page.facts.emplace_back(titles.size() == 1 ? "calibration" : "calibration of " + of, calibration);
 }
 
+/// "Uncalibrated: datasheet rates and global efficiencies, nothing measured on this cluster." The facts say the rest.
+std::string calibration_sentence(Question const& question) {
+  auto const calibration = machine_of(question.scenarios[question.best().value_or(0)]).calibration;
+  auto sentence = calibration.substr(0, calibration.find(';'));
+  if (!sentence.empty() && sentence.front() >= 'a' && sentence.front() <= 'z')
+    sentence.front() = static_cast<char>(sentence.front() - 'a' + 'A');
+  return sentence + ".";
+}
+
 }  // namespace
 
 reports::Page scenario_page(std::string const& path, std::vector<std::string> const& settings) {
   auto const start = Clock::now();
   auto const question = read_question(path, settings);
-  auto page = reports::Page{.title = title_of(question), .text = answer_sentence(question)};
+  auto page = reports::Page{.title = title_of(question),
+                            .text = answer_sentence(question) + " " + calibration_sentence(question)};
   add_headlines(page, question);
   page.facts = {{"scenario", page.title}};
   add_calibrations(page, question);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "app/report/parameters.hpp"
@@ -13,13 +15,21 @@ std::string change_text(double change) {
   return text == "+0.0 %" || text == "-0.0 %" ? "0.0 %" : text;
 }
 
+/// What changes the step time by less says nothing.
+constexpr double kLeastEffect = 0.0005;
+
+/// Effects that are too small to be drawn are counted.
 reports::Chart tornado(std::vector<Effect> const& effects) {
   auto chart =
       reports::Chart{.id = "sensitivity", .title = "A tenth more or less of each parameter", .is_stacked = true};
   chart.y = {.name = "change of the step time", .unit = "%"};
   auto more = reports::Series{.name = "10 % more", .style = reports::SeriesStyle::kBars};
   auto less = reports::Series{.name = "10 % less", .style = reports::SeriesStyle::kBars};
+  auto const too_small = std::ranges::count_if(effects, [](Effect const& each) { return each.size() < kLeastEffect; });
+  if (too_small > 0)
+    chart.text = fmt::format("{} more change it by less than {:.2f} %.", too_small, kLeastEffect * 100);
   for (auto const& effect : effects) {
+    if (effect.size() < kLeastEffect) continue;
     auto const x = static_cast<double>(chart.x.categories.size());
     more.points.push_back({.x = x, .y = effect.more * 100, .note = effect.parameter.path});
     less.points.push_back({.x = x, .y = effect.less * 100, .note = effect.parameter.path});
@@ -48,10 +58,9 @@ reports::Section sensitivity_section(Question const& question) {
   auto const& first = effects.front();
   section.text = fmt::format(
       "Each parameter of the machine by itself, simulated anew for {}. The step depends most on the {}: a tenth more "
-      "of "
-      "it changes the step time by {}, a tenth less by {}.",
+      "of it changes the step time by {}, a tenth less by {}.",
       question.scenarios[*best].strategy_title, first.parameter.name, change_text(first.more), change_text(first.less));
-  section.charts.push_back(tornado(effects));
+  if (first.size() >= kLeastEffect) section.charts.push_back(tornado(effects));
   section.tables.push_back(table_of(effects));
   return section;
 }

@@ -15,6 +15,8 @@ using reports::BreakdownEntry;
 using reports::Summary;
 
 constexpr std::size_t kShownParts = 4;
+/// "0.0 %" says nothing.
+constexpr double kLeastPart = 0.0005;
 constexpr std::size_t kShownChanges = 5;
 
 /// The entries of all strategies, each once, in the order of the breakdown.
@@ -57,8 +59,8 @@ std::string largest_parts(Summary const& summary) {
   std::ranges::stable_sort(entries, std::greater{}, &BreakdownEntry::time);
   auto text = std::string{};
   for (std::size_t i = 0; i < std::min(entries.size(), kShownParts); ++i)
-    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", reports::in_words(entries[i]),
-                        reports::percent_text(share(entries[i].time, summary.step_time)));
+    if (auto const part = share(entries[i].time, summary.step_time); part >= kLeastPart)
+      text += fmt::format("{}{} {}", i == 0 ? "" : ", ", reports::in_words(entries[i]), reports::percent_text(part));
   return text;
 }
 
@@ -80,7 +82,7 @@ reports::PageTable changes_table(std::string const& title, reports::Why const& w
 /// The step time with communication free.
 Duration time_without_communication(Scenario scenario) {
   scenario.network_is_free = true;
-  auto const outcome = run_step(scenario, {.replays_allocator = false});
+  auto const outcome = run_variation(scenario, {.replays_allocator = false});
   return std::get<Run>(outcome).summary.step_time;
 }
 

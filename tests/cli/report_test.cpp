@@ -1,9 +1,12 @@
+#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <set>
+#include <sstream>
 
 #include <fmt/format.h>
 
+#include "reports/table.hpp"
 #include "sim/io/document.hpp"
 #include "tests/cli/run_twinstep.hpp"
 #include "tests/support/catch.hpp"
@@ -44,7 +47,8 @@ io::Node json_of(Scratch const& folder, std::vector<std::string> const& argument
 std::vector<io::Node> charts_of(io::Node const& page) {
   auto charts = std::vector<io::Node>{};
   for (auto const& section : page.at("sections").elements())
-    for (auto const& chart : section.at("charts").elements()) charts.push_back(chart);
+    if (auto const found = section.find("charts"))
+      for (auto const& chart : found->elements()) charts.push_back(chart);
   return charts;
 }
 
@@ -66,6 +70,11 @@ std::vector<std::string> section_titles(io::Node const& page) {
   auto titles = std::vector<std::string>{};
   for (auto const& section : page.at("sections").elements()) titles.emplace_back(section.at("title").string());
   return titles;
+}
+
+int run_in_shell(std::string const& command, std::string const& directory) {
+  auto const program = std::filesystem::path{TWINSTEP_BINARY}.parent_path().string();
+  return std::system(fmt::format("cd '{}' && PATH='{}':$PATH && {}", directory, program, command).c_str());
 }
 
 void check_refusal(Scratch const& folder, std::vector<std::string> arguments, std::string_view says) {
@@ -231,6 +240,65 @@ TEST_CASE("the same question gives the same page, byte for byte", "[cli][report]
   CHECK(read_file(folder.path("c.html")) == read_file(folder.path("a.html")));
 }
 
+TEST_CASE("the command on the page makes the page again", "[cli][report]") {
+  auto const folder = Scratch{};
+  folder.write("it's small.json", small_scenario());
+  auto const arguments = std::vector<std::string>{"report", "it's small.json",
+                                                  "--set",  R"(strategy={"name": "zero-3", "recompute": "full"})",
+                                                  "--set",  "cluster.node.nic=200 Gb/s"};
+  auto const once = page_of(folder, {arguments.begin() + 1, arguments.end()});
+  auto const command = std::string{once.at("commands").elements().front().string()};
+  CHECK(command == R"(twinstep report 'it'\''s small.json' --set 'strategy={"name": "zero-3", "recompute": "full"}' )"
+                   "--set 'cluster.node.nic=200 Gb/s' --out report.html");
+  REQUIRE(run_in_shell(command, folder.path("")) == 0);
+  auto more = arguments;
+  more.insert(more.end(), {"--out", "again.html"});
+  REQUIRE(run_twinstep(more, folder.path("")).exit_code == 0);
+  CHECK(read_file(folder.path("report.html")) == read_file(folder.path("again.html")));
+}
+
+TEST_CASE("a page for a terminal keeps to its width, and counts what the model has", "[cli][report]") {
+  auto const outcome = run_twinstep({"report", "examples/mlp-10gbe.json"});
+  REQUIRE(outcome.exit_code == 0);
+  auto lines = std::istringstream{outcome.out};
+  for (auto line = std::string{}; std::getline(lines, line);) {
+    INFO(line);
+    // Commands are whole, to be copied.
+    CHECK((reports::display_width(line) <= 80 || line.starts_with("  twinstep report")));
+    CHECK_THAT(line, !Catch::Matches(".*[0-9]e[-+][0-9].*"));
+  }
+  CHECK_THAT(outcome.out, Catch::Contains("samples/s") && !Catch::Contains("token"));
+}
+
+TEST_CASE("--out takes the form that its ending names", "[cli][report]") {
+  auto const folder = Scratch{};
+  folder.write("bus.json", run_twinstep({"collective", "dgx-h100-ndr", "--json", "-b", "1M", "-e", "1M"}).out);
+  for (auto const& [name, beginning] :
+       std::vector<std::pair<std::string, std::string>>{{"a.html", "<!doctype html>"},
+                                                        {"a.md", "# "},
+                                                        {"a.csv", "section,chart,"},
+                                                        {"a.json", "{"},
+                                                        {"a.txt", "all_reduce of 32 ranks"},
+                                                        {"a", "<!doctype html>"}}) {
+    INFO(name);
+    REQUIRE(run_twinstep({"report", "bus.json", "--out", name}, folder.path("")).exit_code == 0);
+    CHECK_THAT(read_file(folder.path(name)), Catch::StartsWith(beginning));
+  }
+}
+
+TEST_CASE("several collectives stand in one chart", "[cli][report]") {
+  auto const folder = Scratch{};
+  for (auto const* const op : {"all_reduce", "all_gather"})
+    folder.write(fmt::format("{}.json", op),
+                 run_twinstep({"collective", "dgx-h100-ndr", "--op", op, "--json", "-b", "1M", "-e", "4M"}).out);
+  auto const page = page_of(folder, {"all_reduce.json", "all_gather.json"});
+  REQUIRE(charts_of(page).size() == 1);
+  auto const series = charts_of(page).front().at("series").elements();
+  REQUIRE(series.size() == 2);
+  CHECK(series[1].at("name").string() == "[2] predicted");
+  CHECK(series[1].at("points").elements().size() == 3);
+}
+
 TEST_CASE("several results become the sections of one page, in their order", "[cli][report]") {
   auto const folder = Scratch{};
   folder.write("small.json", small_scenario());
@@ -239,8 +307,8 @@ TEST_CASE("several results become the sections of one page, in their order", "[c
   auto const page = page_of(folder, {"bus.json", "step.trace.json"});
   auto const titles = section_titles(page);
   REQUIRE(titles.size() == 3);
-  CHECK(titles[0] == "1. all_reduce of 32 ranks on dgx-h100-ndr: Bus bandwidth");
-  CHECK_THAT(titles[1], Catch::StartsWith("2. ") && Catch::EndsWith(": Timeline by stream"));
+  CHECK(titles[0] == "[1] all_reduce of 32 ranks on dgx-h100-ndr: Bus bandwidth");
+  CHECK_THAT(titles[1], Catch::StartsWith("[2] ") && Catch::EndsWith(": Timeline by stream"));
   auto ids = std::set<std::string_view>{};
   for (auto const& each : charts_of(page)) CHECK(ids.insert(each.at("id").string()).second);
 }
@@ -331,7 +399,13 @@ TEST_CASE("what has no page is refused in one line that says what has", "[cli][r
   check_refusal(folder, {"empty.json"}, "empty.json");
   check_refusal(folder, {"answer.json"}, "found an answer of simulate; give the scenario itself");
   check_refusal(folder, {"cut.sqlite"}, "cut.sqlite");
+  folder.write("hole.jsonl", R"({"point": 3, "settings": {}, "status": "ok", "tokens_per_s": null})");
+  folder.write("null.json",
+               R"({"plans": [{"cluster": null, "gpus": null}], "pareto": [], "warnings": [], "verdict": []})");
   check_refusal(folder, {"."}, "directory");
+  check_refusal(folder, {"hole.jsonl"}, "hole.jsonl: point 3: found no step_time_s though its status is ok");
+  check_refusal(folder, {"null.json"}, "null.json");
+  check_refusal(folder, {"small.json", "other.json"}, "other.json");
 }
 
 TEST_CASE("settings of what is no scenario are refused", "[cli][report]") {

@@ -3,6 +3,7 @@
 
 #include "app/report/parameters.hpp"
 #include "app/report/scaling.hpp"
+#include "app/report/sections.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;
@@ -110,6 +111,40 @@ TEST_CASE("weak scaling keeps the batch of a GPU, strong scaling the global batc
   for (auto const& point : strong.points) CHECK(point.global_batch == 16384);
   CHECK(strong.points.front().efficiency == 1);
   CHECK_FALSE(strong.end.empty());
+}
+
+TEST_CASE("a curve begins at the fewest nodes on which the step fits", "[report][scaling]") {
+  // Of what zero-1 holds, 512 MiB of optimizer states on one node are 256 MiB on each of two. With a capacity between
+  // the two needs, one node has too little.
+  auto const strategy = std::string{R"(strategy={"name": "zero-1"})"};
+  auto const roomy = scale_curves(Asked{{strategy}}.question, Growth::kWeak, 4).front();
+  REQUIRE(roomy.points.size() == 3);
+  auto const one = roomy.points[0].summary.reserved_peak.total();
+  auto const two = roomy.points[1].summary.reserved_peak.total();
+  REQUIRE(two < one);
+  auto const capacity = "cluster.gpu.memory_capacity=" + std::to_string((one + two).count() / 2) + " B";
+
+  auto const tight = scale_curves(Asked{{strategy, capacity}}.question, Growth::kWeak, 4).front();
+  REQUIRE(tight.points.size() == 2);
+  CHECK(tight.points.front().nodes == 2);
+  CHECK(tight.points.front().efficiency == 1);
+  CHECK(tight.points.back().efficiency == Approx(seconds(roomy.points[1]) / seconds(roomy.points[2])));
+}
+
+TEST_CASE("a step that fits nowhere has a curve all the same, which says so", "[report][scaling]") {
+  auto const asked = Asked{{"cluster.gpu.memory_capacity=1 GB"}};
+  auto const curve = scale_curves(asked.question, Growth::kWeak, 2).front();
+  REQUIRE(curve.points.size() == 2);
+  CHECK(curve.points.front().nodes == 1);
+  CHECK(scaling_section(asked.question).charts.front().series.front().name == "naive (does not fit)");
+}
+
+TEST_CASE("a curve that loses nothing has no bend, no mark of one and no row about it", "[report][scaling]") {
+  auto const section = scaling_section(Asked{{"network.free=true"}}.question);
+  REQUIRE(section.charts.front().id == "scaling-weak-efficiency");
+  CHECK_THAT(section.charts.front().text, Catch::StartsWith("naive has no bend up to 1024 GPUs: 100.0 %"));
+  for (auto const& chart : section.charts) CHECK(chart.x_marks.empty());
+  for (auto const& table : section.tables) CHECK_THAT(table.title, !Catch::Contains("bends"));
 }
 
 TEST_CASE("a curve ends where the fabric is full", "[report][scaling]") {
