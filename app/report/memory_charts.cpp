@@ -48,19 +48,14 @@ class DeviceClock {
   std::vector<Time> starts_;  // the latest of those issued so far
 };
 
-/// Of the points in each of `kMomentsShown` equal stretches of time the one at which most is allocated.
-std::vector<MemoryPoint> thinned(std::vector<MemoryPoint> points) {
-  if (points.empty()) return points;
-  auto const stretch = std::max(points.back().time.count() / kMomentsShown, std::int64_t{1});
+/// Of points that are less than `least` apart the one at which most is allocated, at the time of the first of them.
+std::vector<MemoryPoint> thinned(std::vector<MemoryPoint> const& points, Duration least) {
   auto shown = std::vector<MemoryPoint>{};
-  auto last = std::int64_t{-1};
-  for (auto& point : points) {
-    auto const place = point.time.count() / stretch;
-    if (place != last)
-      shown.push_back(std::move(point));
+  for (auto const& point : points) {
+    if (shown.empty() || point.time - shown.back().time >= least)
+      shown.push_back(point);
     else if (reports::allocated(point.held) > reports::allocated(shown.back().held))
-      shown.back() = std::move(point);
-    last = place;
+      shown.back().held = point.held;
   }
   return shown;
 }
@@ -77,9 +72,8 @@ struct MemoryOverTime {
       lead = std::max(lead, time - point.time);
       point.time = time;
     }
-    auto const end = curve.empty() ? MemoryPoint{} : curve.back();
-    points = thinned(std::move(curve));
-    if (end.time < timeline.step_time) points.push_back({timeline.step_time, end.held});
+    if (!curve.empty()) curve.push_back({timeline.step_time, curve.back().held});
+    points = thinned(curve, timeline.step_time / kMomentsShown);
   }
 };
 

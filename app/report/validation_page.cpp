@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -59,6 +60,72 @@ std::map<std::string, std::vector<io::Node>> scored(io::Node const& document) {
   return by_unit;
 }
 
+/// Sweeps over sizes that have a chart of their own, at most: those that were predicted worst.
+constexpr std::size_t kMostSweeps = 8;
+
+/// A sweep over message sizes: what was measured over the line that was predicted.
+struct MeasuredSweep {
+  std::string id;
+  std::vector<io::Node> records;
+
+  [[nodiscard]] double mean_error() const {
+    auto sum = 0.0;
+    for (auto const& record : records) sum += std::abs(number_at(record, "error").value_or(0));
+    return sum / static_cast<double>(records.size());
+  }
+};
+
+/// The sweeps of records that have a size, the worst first.
+std::vector<MeasuredSweep> sweeps_of(std::map<std::string, std::vector<io::Node>> const& by_unit) {
+  auto sweeps = std::vector<MeasuredSweep>{};
+  for (auto const& [unit, records] : by_unit)
+    for (auto const& record : records) {
+      if (number_at(record, "size_bytes").value_or(0) <= 0) continue;
+      auto const id = fmt::format("{} ({})", record.at("id").string(), unit);
+      if (sweeps.empty() || sweeps.back().id != id) sweeps.push_back({id, {}});
+      sweeps.back().records.push_back(record);
+    }
+  std::erase_if(sweeps, [](MeasuredSweep const& sweep) { return sweep.records.size() < 2; });
+  std::ranges::stable_sort(sweeps, std::greater{}, &MeasuredSweep::mean_error);
+  return sweeps;
+}
+
+reports::Chart sweep_chart(MeasuredSweep const& sweep, std::size_t place) {
+  auto chart = reports::Chart{.id = fmt::format("sweep-{}", place + 1), .title = sweep.id};
+  chart.text = fmt::format("Mean error {}.", reports::percent_text(sweep.mean_error()));
+  chart.x = {.name = "message size", .unit = "B", .is_logarithmic = true};
+  chart.y = {.name = "time", .unit = std::string{sweep.records.front().at("unit").string()}, .is_logarithmic = true};
+  auto predicted = reports::Series{.name = "predicted"};
+  auto measured = reports::Series{.name = "measured", .style = SeriesStyle::kPoints};
+  for (auto const& record : sweep.records) {
+    auto const x = record.at("size_bytes").number();
+    predicted.points.push_back({.x = x,
+                                .y = record.at("predicted").number(),
+                                .y_low = number_at(record, "low"),
+                                .y_high = number_at(record, "high"),
+                                .note = {}});
+    measured.points.push_back({.x = x,
+                               .y = record.at("measured").number(),
+                               .y_low = {},
+                               .y_high = {},
+                               .note = std::string{record.at("note").string()}});
+  }
+  chart.series = {std::move(predicted), std::move(measured)};
+  return chart;
+}
+
+/// Measured points over predicted lines with their intervals.
+reports::Section sweeps_section(std::vector<MeasuredSweep> const& sweeps) {
+  auto section = reports::Section{.title = "Measured over predicted, by message size"};
+  section.text = "Lines are predicted, bands hold nine measurements of ten.";
+  if (sweeps.size() > kMostSweeps)
+    section.text +=
+        fmt::format(" Shown are the {} of {} sweeps that were predicted worst.", kMostSweeps, sweeps.size());
+  for (std::size_t i = 0; i < std::min(sweeps.size(), kMostSweeps); ++i)
+    section.charts.push_back(sweep_chart(sweeps[i], i));
+  return section;
+}
+
 reports::Chart error_bars(std::vector<io::Node> const& families) {
   auto chart = reports::Chart{.id = "errors", .title = "Mean error by family, beside the naive baseline's"};
   chart.y = {.name = "mean absolute error", .unit = "%"};
@@ -101,6 +168,7 @@ reports::Page validation_page(io::Node const& document) {
   auto const by_unit = scored(document);
   for (auto const& [unit, records] : by_unit) section.charts.push_back(scatter(records, unit, section.charts.size()));
   page.sections.push_back(std::move(section));
+  if (auto const sweeps = sweeps_of(by_unit); !sweeps.empty()) page.sections.push_back(sweeps_section(sweeps));
   auto errors = reports::Section{.title = "Errors by family", .tables = {families_table(families)}};
   errors.charts.push_back(error_bars(families));
   for (auto const& finding : document.at("findings").elements())

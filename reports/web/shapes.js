@@ -85,11 +85,18 @@ function markTextPlace(frame, at, isOnX, row) {
 /// Up to as many bars have room for their texts beside them, where they are too short for these.
 const FEW_SPANS = 20;
 
-/// Bars from x to x_end in the rows of a timeline.
+/// All that the bars of a series cover.
+function lengthOf(series) {
+  return series.points.reduce((sum, point, i) => sum + series.x_ends[i] - point.x, 0);
+}
+
+/// Bars from x to x_end in the rows of a timeline. Where bars are thinner than what a screen can show, those that cover
+/// most lie on top: the others would seem to be more than they are.
 function spanSeries(chart, series, id, colour, colours) {
+  const share = lengthOf(series) / chart.series.reduce((sum, one) => sum + lengthOf(one), 0);
   const isSparse = chart.series.reduce((sum, one) => sum + one.points.length, 0) <= FEW_SPANS;
   return {
-    type: "custom", id, name: series.name, clip: true, progressive: 4000,
+    type: "custom", id, name: series.name, clip: true, progressive: 4000, z: 2 + (share || 0),
     data: series.points.map((point, i) => [point.x, point.y, series.x_ends[i]]), encode: {x: [0, 2], y: 1},
     renderItem: (params, api) => spanShape(series.points[params.dataIndex].note, isSparse, params, api, colour, colours),
   };

@@ -198,7 +198,7 @@ TEST_CASE("calibrate refuses what it cannot use, and leaves the profile that is 
   }
   CHECK(read_file(out) == "as it was");
   check_refused(calibrate("dgx-h100-ndr", folder.path("good.json"), folder.path("no/such/folder.json")),
-                "cannot be written");
+                "found no directory");
 }
 
 TEST_CASE("calibrate does not replace what it reads", "[cli][calibrate]") {

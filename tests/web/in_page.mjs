@@ -62,12 +62,17 @@ export function tooltip(chart, series, point) {
   const drawn = echarts.getInstanceByDom(place);
   const all = drawn.getOption().series;
   const seriesIndex = all.findIndex(one => one.id === `series ${series}`);
-  // Areas that are stacked on each other have values at all places of all of them.
-  const isArea = given.series[series].style === "steps" && given.is_stacked;
-  const {x} = given.series[series].points[point];
-  const dataIndex = isArea ? all[seriesIndex].data.findIndex(pair => pair[0] === x) : point;
   drawn.dispatchAction({type: "hideTip"});
-  drawn.dispatchAction({type: "showTip", seriesIndex, dataIndex});
+  if (given.series.every(one => one.style !== "spans" && one.style !== "bars") && !given.x.categories) {
+    // By its place: areas that are stacked on each other have values at all places of all of them. The outermost places
+    // lie on the very edge.
+    const pixel = value => drawn.convertToPixel({seriesIndex}, [value, 0])[0];
+    const places = given.series.flatMap(one => one.points.map(each => pixel(each.x)));
+    const x = Math.min(Math.max(pixel(given.series[series].points[point].x), Math.min(...places) + 0.5), Math.max(...places) - 0.5);
+    drawn.dispatchAction({type: "showTip", x, y: drawn.getHeight() / 2});
+  } else {
+    drawn.dispatchAction({type: "showTip", seriesIndex, dataIndex: point});
+  }
   const tip = place.querySelector(".tip");
   const number = text => Number(text.replace(/\u00a0.*/, "").replaceAll(",", ""));
   return {
