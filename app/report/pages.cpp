@@ -54,17 +54,6 @@ bool is_scenario(io::Node const& document) {
   return document.has("cluster") && document.has("model");
 }
 
-/// Throws InputError for a point that is ok without its figures, in a damaged file.
-sweep::Results checked(std::string const& path, sweep::Results results) {
-  for (auto const& row : results.rows)
-    for (std::string_view const figure : {"step_time_s", "tokens_per_s", "tokens_per_s_per_gpu", "peak_memory_bytes"})
-      if (row.status == sweep::Status::kOk && !row.number(figure))
-        throw InputError{
-            fmt::format("{}: point {}: found no {} though its status is ok; let twinstep sweep write it anew",
-                        one_line(path), row.point, figure)};
-  return results;
-}
-
 reports::Page page_of_content(std::string const& path, std::vector<std::string> const& settings) {
   auto const refuse_settings = [&](std::string_view what) {
     if (!settings.empty())
@@ -73,12 +62,12 @@ reports::Page page_of_content(std::string const& path, std::vector<std::string> 
   };
   if (is_sqlite(path)) {
     refuse_settings("the results of a sweep");
-    return sweep_page(checked(path, sweep::read_results(path)));
+    return sweep_page(sweep::read_results(path));
   }
   auto source = io::Source{path, io::read_text(path)};
   if (is_sweep_lines(source.text)) {
     refuse_settings("the results of a sweep");
-    return sweep_page(checked(path, read_sweep_lines(source)));
+    return sweep_page(read_sweep_lines(source));
   }
   auto const document = io::parse(std::move(source));
   if (!document.is(io::Node::Type::kObject)) document.fail("found no object in braces", fmt::format("give {}", kTakes));

@@ -429,7 +429,7 @@ TEST_CASE("what has no page is refused in one line that says what has", "[cli][r
   folder.write("null.json",
                R"({"plans": [{"cluster": null, "gpus": null}], "pareto": [], "warnings": [], "verdict": []})");
   check_refusal(folder, {"."}, "directory");
-  check_refusal(folder, {"hole.jsonl"}, "hole.jsonl: point 3: found no step_time_s though its status is ok");
+  check_refusal(folder, {"hole.jsonl"}, "hole.jsonl:1");
   check_refusal(folder, {"null.json"}, "null.json");
   check_refusal(folder, {"small.json", "other.json"}, "other.json");
 }
