@@ -33,6 +33,7 @@ class Values {
   explicit Values(io::Node const& values);
 
   [[nodiscard]] std::int64_t size() const;
+  [[nodiscard]] bool is_range() const { return std::holds_alternative<Range>(values_); }
   /// Requires an index from 0 to below `size()`.
   [[nodiscard]] io::Node value(std::int64_t index) const;
 

@@ -116,7 +116,7 @@ std::optional<Row> Evaluator::operator()(std::int64_t point) const {
 std::vector<std::string> Evaluator::check() const {
   sweep_->check_constraints();
   auto warnings = std::optional<std::vector<std::string>>{};
-  for (auto const point : sweep_->probes()) {
+  for (auto const point : sweep_->probes(1)) {
     try {
       auto scenario = memory_->scenario(point, sweep_->scenario(sweep_->settings(point)));
       if (!warnings) warnings = std::move(scenario.warnings);

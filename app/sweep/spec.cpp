@@ -185,7 +185,7 @@ bool Sweep::is_asked(io::Node const& scenario) const {
 }
 
 void Sweep::check_constraints() const {
-  auto const points = probes();
+  auto const points = probes(kMostProbes);
   for (auto const& constraint : constraints_) {
     auto failure = std::optional<InputError>{};
     auto const has_answer = [&](std::int64_t point) {
@@ -216,10 +216,13 @@ std::int64_t Sweep::part_key(std::string_view part, std::int64_t point) const {
   return key;
 }
 
-std::vector<std::int64_t> Sweep::probes() const {
+std::vector<std::int64_t> Sweep::probes(std::int64_t of_range) const {
   auto points = std::vector<std::int64_t>{0};
-  for (auto const& dimension : dimensions_)
-    for (std::int64_t i = 1; i < std::min(dimension.size, kMostProbes); ++i) points.push_back(i * dimension.stride);
+  for (auto const& dimension : dimensions_) {
+    auto const* axis = std::get_if<Axis>(&dimension.content);
+    auto const most = axis != nullptr && axis->values.is_range() ? of_range : kMostProbes;
+    for (std::int64_t i = 1; i < std::min(dimension.size, most); ++i) points.push_back(i * dimension.stride);
+  }
   return points;
 }
 

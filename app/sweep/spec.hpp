@@ -42,13 +42,13 @@ class Sweep {
   [[nodiscard]] io::Node scenario(std::vector<Setting> const& settings) const;
   /// Whether all constraints hold. Throws InputError where one has no answer.
   [[nodiscard]] bool is_asked(io::Node const& scenario) const;
-  /// Throws InputError for a constraint that has no answer at any of the `probes`.
+  /// Throws InputError for a constraint that has no answer at any of a thousand points along each axis.
   void check_constraints() const;
   /// The same for points that agree in all settings of one part of the scenario ("cluster").
   [[nodiscard]] std::int64_t part_key(std::string_view part, std::int64_t point) const;
   /// Points in which each setting takes its values in turn while the others keep their first: every mistake in a name
-  /// shows in one of them. At most a thousand for each.
-  [[nodiscard]] std::vector<std::int64_t> probes() const;
+  /// shows in one of them. At most a thousand of each list, and `of_range` of each range, whose values are of one kind.
+  [[nodiscard]] std::vector<std::int64_t> probes(std::int64_t of_range) const;
 
   /// The sweep with its base inline: what decides about its points, and nothing else.
   [[nodiscard]] io::Node document() const;

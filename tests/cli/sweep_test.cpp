@@ -197,22 +197,18 @@ TEST_CASE("killed at any moment and resumed, a sweep loses and doubles no row", 
   REQUIRE(run_twinstep({"sweep", sweep, "--out", folder.path("a.sqlite"), "--csv", undisturbed}).exit_code == 0);
   auto const longest = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began).count();
   auto random = std::mt19937{20261130};
-  for (auto round = 0; round < 2; ++round) {
-    auto const name = "killed" + std::to_string(round);
-    auto const arguments = std::vector<std::string>{"sweep", sweep, "--out", folder.path(name + ".sqlite"), "--resume"};
-    for (auto kills = 0; kills < 4; ++kills) {
-      auto const process = start_twinstep(arguments, folder.path("err"));
-      std::this_thread::sleep_for(std::chrono::microseconds{std::uniform_int_distribution{1L, longest}(random)});
-      kill(process, SIGKILL);
-      wait_for(process);
-    }
-    auto last = arguments;
-    last.insert(last.end(), {"--csv", folder.path(name + ".csv")});
-    auto const outcome = run_twinstep(last);
-    INFO(outcome.err);
-    CHECK(outcome.exit_code == 0);
-    CHECK(read_file(folder.path(name + ".csv")) == read_file(undisturbed));
+  auto arguments = std::vector<std::string>{"sweep", sweep, "--out", folder.path("killed.sqlite"), "--resume"};
+  for (auto kills = 0; kills < 6; ++kills) {
+    auto const process = start_twinstep(arguments, folder.path("err"));
+    std::this_thread::sleep_for(std::chrono::microseconds{std::uniform_int_distribution{1L, longest}(random)});
+    kill(process, SIGKILL);
+    wait_for(process);
   }
+  arguments.insert(arguments.end(), {"--csv", folder.path("killed.csv")});
+  auto const outcome = run_twinstep(arguments);
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  CHECK(read_file(folder.path("killed.csv")) == read_file(undisturbed));
 }
 
 TEST_CASE("interrupted, a sweep keeps what it has and says how to go on", "[cli][sweep]") {
