@@ -18,11 +18,13 @@ constexpr auto kSweep = R"(A sweep:
       "cluster.node.nic": {"from": "200 Gb/s", "to": "800 Gb/s", "factor": 2},
       "strategy": [{"name": "fsdp2"}, {"name": "zero-1"}]
     },
-    "constraints": ["training.micro_batch * cluster.nodes <= 4"]
+    "constraints": ["training.micro_batch * cluster.nodes <= 4",
+                    "cluster.node.nic <= '400 Gb/s'"]
   }
 "base" is a scenario or its file, seen from the sweep's. Every combination of
 the axes is a point. Settings that go together are "points", a list of objects
-of paths. A point that is wrong or does not fit is a row with its reason.
+of paths. A point that is wrong or does not fit is a row with its reason, one
+that breaks a constraint is left out.
 
   twinstep sweep examples/sweep-nodes.json --out nodes.sqlite --csv nodes.csv
   twinstep sweep examples/sweep-nodes.json --out nodes.sqlite --resume
