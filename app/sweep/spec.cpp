@@ -120,13 +120,14 @@ void Sweep::add_constraint(io::Node const& text) {
   auto const& added = constraints_.emplace_back(text);
   auto const settings = some_settings();
   for (auto const& path : added.paths()) {
-    // As a whole, in a value of it, or as the way to it.
-    auto const says = [&](Setting const& setting) {
+    auto const is_set = [&](std::string const& set) { return is_within(set, path); };
+    auto const is_in_value = [&](Setting const& setting) {
       auto const& set = paths_[setting.path];
-      if (!is_within(path, set)) return is_within(set, path);
-      return path == set || find_path(setting.value, std::string_view{path}.substr(set.size() + 1)).has_value();
+      return path != set && is_within(path, set) &&
+             find_path(setting.value, std::string_view{path}.substr(set.size() + 1)).has_value();
     };
-    if (find_path(base_, path) || std::ranges::any_of(settings, says)) continue;
+    if (find_path(base_, path) || std::ranges::any_of(paths_, is_set) || std::ranges::any_of(settings, is_in_value))
+      continue;
     auto known = scalar_paths(base_);
     known.insert(known.end(), paths_.begin(), paths_.end());
     text.fail(fmt::format("found {}, which neither the base nor an axis says", twinstep::quoted(path)),
