@@ -17,11 +17,20 @@ std::string header(std::string const& text, TextStyle const& style) {
   return toned(text, Tone::kHeader, style) + "\n";
 }
 
-/// "fsdp2, groups of 8, reshard_after_forward false, offload activations".
+/// "reshard after forward false": names of options, whose words may then stand on several lines. Names in capitals,
+/// as FSDP1's HYBRID_SHARD, stay.
+std::string spaced(std::string text) {
+  auto const is_small = [](char c) { return std::islower(static_cast<unsigned char>(c)) != 0; };
+  for (std::size_t i = 1; i + 1 < text.size(); ++i)
+    if (text[i] == '_' && is_small(text[i - 1]) && is_small(text[i + 1])) text[i] = ' ';
+  return text;
+}
+
+/// "fsdp2, groups of 8, reshard after forward false, offload activations".
 std::string plan_text(PlannedStep const& plan) {
   auto text = plan.strategy;
   if (plan.shard_group > 1 && plan.shard_group < plan.gpus) text += fmt::format(", groups of {}", plan.shard_group);
-  if (!plan.options.empty()) text += ", " + plan.options;
+  if (!plan.options.empty()) text += ", " + spaced(plan.options);
   if (plan.offload != "none") text += ", offload " + plan.offload;
   return text;
 }

@@ -220,6 +220,7 @@ TEST_CASE("clusters are compared by their own prices, in tables of 80 columns", 
   auto const paste = outcome.out.find("The first one, step");
   REQUIRE(paste != std::string::npos);
   CHECK(widest_line(outcome.out.substr(0, paste)) <= 80);
+  CHECK_THAT(outcome.out.substr(0, paste), !Catch::Contains("…"));
   CHECK_THAT(outcome.out, Catch::Contains("with cluster.node.nics=4") && Catch::Contains("Daly"));
 }
 
