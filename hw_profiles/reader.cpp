@@ -56,7 +56,7 @@ hardware::KernelEfficiency Reader::kernel_efficiency(Node const& node) const {
 hardware::Gpu Reader::gpu(Node const& node) const {
   node.allow_only({"name", "description", "aliases", "reference_node", "library", "memory_capacity", "memory_bandwidth",
                    "peaks", "sm_count", "compute_capability", "link_class", "link", "pcie", "efficiency",
-                   "kernel_start", "context_memory"});
+                   "kernel_start", "context_memory", "failures_per_thousand_days"});
   auto gpu = hardware::Gpu{.name = text(node, "name"),
                            .description = optional_text(node, "description"),
                            .memory_capacity = sourced(node, "memory_capacity", capacity),
@@ -66,7 +66,8 @@ hardware::Gpu Reader::gpu(Node const& node) const {
                            .pcie = optional(node, "pcie", bandwidth),
                            .efficiency = kernel_efficiency(node.at("efficiency")),
                            .kernel_start = sourced(node, "kernel_start", duration),
-                           .context_memory = sourced(node, "context_memory", size)};
+                           .context_memory = sourced(node, "context_memory", size),
+                           .failures_per_thousand_days = optional(node, "failures_per_thousand_days", positive_number)};
   if (node.find("link_class")) {
     gpu.link_class = text(node, "link_class");
     gpu.link = sourced(node, "link", bandwidth);

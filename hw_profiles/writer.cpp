@@ -271,6 +271,7 @@ void put(Writer& out, std::string_view key, hardware::Gpu const& gpu) {
   out.close('}');
   put(out, "kernel_start", gpu.kernel_start);
   put(out, "context_memory", gpu.context_memory);
+  put(out, "failures_per_thousand_days", gpu.failures_per_thousand_days);
   out.close('}');
 }
 

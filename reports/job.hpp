@@ -25,6 +25,7 @@ struct Price {
 /// How often something fails and what that costs; shares of a job's time follow from the number of GPUs.
 struct Reliability {
   Seconds between_failures_of_gpu;        ///< above zero
+  std::string source;                     ///< of that: an option, or what a profile says
   Seconds restart;                        ///< until the job computes again
   std::optional<Seconds> checkpoint;      ///< that training stops for one; otherwise
   std::optional<BytesPerSecond> storage;  ///< takes the states of training at this rate, of the whole job

@@ -53,7 +53,7 @@ ClusterSearch::ClusterSearch(PlanOptions const& options, std::optional<std::stri
   check_replaced(document);
   base_ = read_scenarios(options.scenario, neutral_settings_for(0)).front();
   auto const gpus_per_node = base_.cluster.node.gpus;
-  goal_ = read_goal(options, gpus_per_node);
+  goal_ = read_goal(options, base_.cluster.node);
   headroom_ = read_headroom(options);
   if (price) price_ = read_price(*price, gpus_per_node);
   if (goal_.budget && price_ && goal_.budget->currency != price_->per_gpu_hour.currency)

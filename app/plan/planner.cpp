@@ -72,7 +72,8 @@ void check_goodput(std::vector<PlannedStep> const& plans) {
   for (auto const& plan : plans)
     if (auto const& job = plan.job; job && !(job->goodput > kLeastGoodput))
       throw InputError{
-          fmt::format("--mtbf: found a failure every {:.0f} s on {} GPUs, less than checkpoints of {:.0f} s and "
+          fmt::format("how often GPUs fail (--mtbf, or their profile): found a failure every {:.0f} s on {} GPUs, less "
+                      "than checkpoints of {:.0f} s and "
                       "restarts of {:.0f} s "
                       "leave; no job would end: give a longer time between failures, or shorter ones for those",
                       job->failures->between_failures.count(), plan.gpus, job->failures->checkpoint.count(),

@@ -83,11 +83,26 @@ void require(bool is_given, std::string_view option, std::string_view needs) {
   if (!is_given) throw InputError{fmt::format("{} needs {}", option, needs)};
 }
 
-reports::Reliability read_reliability(PlanOptions const& options, std::int64_t gpus_per_node) {
-  auto out = reports::Reliability{.between_failures_of_gpu = read_between_failures(*options.mtbf, gpus_per_node)};
-  require(options.checkpoint.has_value(), "--mtbf",
+/// How often one GPU fails: what the user says, or else its profile.
+reports::Reliability how_often(PlanOptions const& options, hardware::Node const& node) {
+  if (options.mtbf)
+    return {.between_failures_of_gpu = read_between_failures(*options.mtbf, node.gpus), .source = "--mtbf"};
+  auto const& failures = node.gpu.failures_per_thousand_days;
+  if (!failures)
+    throw InputError{
+        fmt::format("--checkpoint and --restart: found no time between failures in the profile of {}, "
+                    "expected one; give --mtbf (\"50000 h/GPU\")",
+                    node.gpu.name)};
+  constexpr auto kThousandDays = Seconds{1000 * 86'400.0};
+  return {.between_failures_of_gpu = kThousandDays * (1 / failures->value), .source = failures->source};
+}
+
+reports::Reliability read_reliability(PlanOptions const& options, hardware::Node const& node) {
+  auto out = how_often(options, node);
+  require(options.checkpoint.has_value(), options.mtbf ? "--mtbf" : "--restart",
           "--checkpoint, the time that training stops for one (\"60 s\") or the storage's rate (\"2 TB/s\")");
-  require(options.restart.has_value(), "--mtbf", "--restart, from a failure until the job computes again (\"10 min\")");
+  require(options.restart.has_value(), options.mtbf ? "--mtbf" : "--checkpoint",
+          "--restart, from a failure until the job computes again (\"10 min\")");
   out.restart = read_long_time("--restart", *options.restart);
   if (options.checkpoint->find('/') == std::string::npos)
     out.checkpoint = read_long_time("--checkpoint", *options.checkpoint);
@@ -212,7 +227,7 @@ std::vector<GpuRange> read_gpus(std::string const& text) {
   }
 }
 
-reports::Goal read_goal(PlanOptions const& options, std::int64_t gpus_per_node) {
+reports::Goal read_goal(PlanOptions const& options, hardware::Node const& node) {
   auto goal = reports::Goal{};
   auto const has_tokens = options.tokens.has_value();
   require(has_tokens || !options.deadline, "--deadline", "--tokens, how many to train on until then (\"15T\")");
@@ -224,20 +239,20 @@ reports::Goal read_goal(PlanOptions const& options, std::int64_t gpus_per_node) 
           "--price, what a GPU costs and since when (\"2.5 USD/GPU-hour@2026-11\")");
   require(options.power.has_value() || !options.energy, "--energy", "--power, of a node (\"10.2 kW/node\")");
   require(options.power.has_value() || !options.pue, "--pue", "--power, of a node (\"10.2 kW/node\")");
-  require(options.mtbf.has_value() || !options.checkpoint, "--checkpoint", "--mtbf (\"50000 h/GPU\")");
-  require(options.mtbf.has_value() || !options.restart, "--restart", "--mtbf (\"50000 h/GPU\")");
+  require(has_tokens || !options.checkpoint, "--checkpoint", "--tokens, how many to train on (\"15T\")");
+  require(has_tokens || !options.restart, "--restart", "--tokens, how many to train on (\"15T\")");
   if (options.tokens) goal.tokens = read_amount("--tokens", *options.tokens);
   if (options.deadline) goal.deadline = read_long_time("--deadline", *options.deadline);
   if (options.budget) goal.budget = read_money("--budget", *options.budget);
   if (options.energy) goal.most_energy_kwh = read_energy("--energy", *options.energy);
-  if (options.power) goal.watts_per_gpu = read_watts_per_gpu(*options.power, gpus_per_node);
+  if (options.power) goal.watts_per_gpu = read_watts_per_gpu(*options.power, node.gpus);
   if (options.pue) goal.pue = *options.pue;
   if (!(goal.pue >= 1) || goal.pue > 10)
     throw InputError{
         fmt::format("--pue: found {}, expected the power of the facility over that of its nodes, from 1 "
                     "to 10",
                     goal.pue)};
-  if (options.mtbf) goal.reliability = read_reliability(options, gpus_per_node);
+  if (options.mtbf || options.checkpoint || options.restart) goal.reliability = read_reliability(options, node);
   if (options.critical_batch) goal.critical_batch = read_amount("--critical-batch", *options.critical_batch);
   return goal;
 }

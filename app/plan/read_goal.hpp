@@ -7,6 +7,7 @@
 
 #include "app/commands.hpp"
 #include "reports/job.hpp"
+#include "sim/hardware/cluster.hpp"
 
 /// The goal of a plan as the command line says it.
 namespace twinstep::app::plan {
@@ -40,8 +41,8 @@ struct GpuRange {
 inline constexpr double kHeadroom = 0.05;
 [[nodiscard]] double read_headroom(PlanOptions const& options);
 
-/// What options say of the job, on nodes of so many GPUs. Throws InputError for what is missing: a budget needs a
-/// price, a deadline tokens, failures the cost of a checkpoint and of a restart.
-[[nodiscard]] reports::Goal read_goal(PlanOptions const& options, std::int64_t gpus_per_node);
+/// What options say of the job on such nodes; how often they fail, their profile may say. Throws InputError for what is
+/// missing: a budget needs a price, a deadline tokens, failures the cost of a checkpoint and of a restart.
+[[nodiscard]] reports::Goal read_goal(PlanOptions const& options, hardware::Node const& node);
 
 }  // namespace twinstep::app::plan

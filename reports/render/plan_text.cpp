@@ -121,14 +121,14 @@ std::string jobs(Plans const& plans, TextStyle const& style) {
   return table.render(style);
 }
 
-std::string failures(PlannedStep const& plan, TextStyle const& style) {
+std::string failures(PlannedStep const& plan, std::string const& source, TextStyle const& style) {
   auto const& job = *plan.job;
   return wrapped(
       fmt::format("on {} GPUs a failure every {}, a checkpoint of {} every {:.0f} min (Daly, FGCS 22 (3), 2006; by "
-                  "Young, CACM 17 (9), 1974: {:.0f} min), a restart of {}",
+                  "Young, CACM 17 (9), 1974: {:.0f} min), a restart of {}; how often: {}",
                   plan.gpus, long_time_text(job.failures->between_failures),
                   time_text(to_duration(job.failures->checkpoint)), job.checkpoints->count() / 60,
-                  young_interval(*job.failures).count() / 60, time_text(to_duration(job.failures->restart))),
+                  young_interval(*job.failures).count() / 60, time_text(to_duration(job.failures->restart)), source),
       "  ", style);
 }
 
@@ -302,7 +302,8 @@ std::string plans_text(Plans const& plans, std::string const& command, TextStyle
             ranking(plans, style) + continued(plans, style);
     if (plans.plans.front().job) {
       text += "\n" + header("The whole job", style) + jobs(plans, style);
-      if (plans.plans.front().job->failures) text += failures(plans.plans.front(), style);
+      if (plans.plans.front().job->failures)
+        text += failures(plans.plans.front(), plans.goal.reliability->source, style);
       for (auto const& price : plans.prices)
         text += fmt::format("  at {:.4g} {} a GPU-hour ({})\n", price.per_gpu_hour.amount, price.per_gpu_hour.currency,
                             price.date);

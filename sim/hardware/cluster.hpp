@@ -69,6 +69,8 @@ struct Gpu {
   KernelEfficiency efficiency;
   Sourced<Duration> kernel_start;  ///< device time between two kernels of one stream
   Sourced<Bytes> context_memory;   ///< that a process holds before its first tensor
+  /// Failures that interrupt a job, in a thousand days of one GPU with its share of node, network and software.
+  std::optional<Sourced<double>> failures_per_thousand_days;
   bool operator==(Gpu const&) const = default;
 
   /// The dense peak for `type`, or nothing if the GPU lacks it.

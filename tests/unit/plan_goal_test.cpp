@@ -56,7 +56,7 @@ TEST_CASE("a goal names what it lacks", "[plan][goal]") {
     options.tokens = "1T";
     change(options);
     try {
-      (void)plan::read_goal(options, 8);
+      (void)plan::read_goal(options, hardware::Node{.gpus = 8});
     } catch (InputError const& error) {
       return std::string{error.what()};
     }
@@ -70,6 +70,20 @@ TEST_CASE("a goal names what it lacks", "[plan][goal]") {
   CHECK_THAT(complaint([](PlanOptions& o) { o.mtbf = "50000 h/GPU", o.checkpoint = "60 s"; }),
              Catch::Contains("--restart"));
   CHECK_THAT(complaint([](PlanOptions& o) { o.power = "10 kW/node", o.pue = 0.5; }), Catch::Contains("from 1"));
+  CHECK_THAT(complaint([](PlanOptions& o) { o.checkpoint = "60 s", o.restart = "10 min"; }), Catch::Contains("--mtbf"));
+}
+
+TEST_CASE("how often GPUs fail is in their profile, unless the user says it", "[plan][goal]") {
+  auto node = hardware::Node{.gpus = 8};
+  node.gpu.failures_per_thousand_days = {.value = 0.5, .source = "a measurement"};
+  auto options = PlanOptions{.tokens = "1T", .checkpoint = "60 s", .restart = "10 min"};
+  auto const from_profile = *plan::read_goal(options, node).reliability;
+  CHECK(from_profile.between_failures_of_gpu.count() == Approx(2000 * 86'400.0));  // 1000 days / 0.5
+  CHECK(from_profile.source == "a measurement");
+  options.mtbf = "100 h/node";
+  auto const said = *plan::read_goal(options, node).reliability;
+  CHECK(said.between_failures_of_gpu.count() == Approx(8 * 100 * 3600.0));
+  CHECK(said.source == "--mtbf");
 }
 
 TEST_CASE("a job takes its steps over its goodput, and costs and burns by the hour", "[plan][goal]") {
