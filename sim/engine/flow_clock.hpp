@@ -10,10 +10,11 @@
 
 namespace twinstep::engine {
 
-/// The speed of a transfer's flow from a moment on; 0 when it ends.
+/// The speed of the flow of a transfer's phase from a moment on; 0 when it ends.
 struct SpeedChange {
   Time time;
   std::uint32_t transfer = 0;
+  std::uint32_t phase = 0;
   double speed = 0;  ///< in parts of an amount that only this flow has
 };
 
@@ -28,7 +29,8 @@ class FlowClock {
   void wait_until(Time time, EventKind kind, std::uint32_t subject, std::uint32_t detail = 0) {
     events_.add(time, kind, subject, detail);
   }
-  /// Wakes `kind` of `subject` when the bytes in `uses` have passed (see FluidNetwork::start).
+  /// Wakes `kind` of `subject` when the bytes in `uses` have passed (see FluidNetwork::start). The detail of kPhaseEnds
+  /// is the phase of the transfer `subject`.
   void flow(Time begins, std::span<Use const> uses, Duration least, EventKind kind, std::uint32_t subject,
             std::uint32_t detail = 0) {
     auto const index = network_.start(now_, begins, uses, least);
@@ -50,7 +52,7 @@ class FlowClock {
           auto& owner = owners_[flow];
           events_.add(end, EventKind::kFlowEnds, flow, ++owner.version);
           if (owner.kind == EventKind::kPhaseEnds)
-            speed_changes_.push_back({now_, owner.subject, network_.speed(flow)});
+            speed_changes_.push_back({now_, owner.subject, owner.detail, network_.speed(flow)});
         });
       auto event = events_.take();
       if (!event) return std::nullopt;
@@ -62,7 +64,8 @@ class FlowClock {
         event->subject = owner.subject;
         event->detail = owner.detail & kDetailMask;
         event->kind = owner.kind;
-        if (owner.kind == EventKind::kPhaseEnds) speed_changes_.push_back({event->time, owner.subject, 0});
+        if (owner.kind == EventKind::kPhaseEnds)
+          speed_changes_.push_back({event->time, owner.subject, owner.detail, 0});
       }
       now_ = event->time;
       ++event_count_;

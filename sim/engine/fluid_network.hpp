@@ -63,7 +63,7 @@ class FluidNetwork {
   [[nodiscard]] BytesPerSecond rate(std::uint32_t resource) const {
     return BytesPerSecond{resources_[resource].capacity};
   }
-  /// Of an activity, on the resource that would slow it most; only its changes mean something to others.
+  /// Of an activity, on the resource that would slow it most, in an arbitrary unit of its own.
   [[nodiscard]] double speed(std::uint32_t activity) const { return activities_[activity].rate; }
   /// Bytes of all activities that have started on a resource.
   [[nodiscard]] double carried(std::uint32_t resource) const { return resources_[resource].carried; }

@@ -51,7 +51,7 @@ void Step::begin_phase_flow(std::uint32_t index) {
   add_loads_of(transfer);
   auto const moves = [](Use const& use) { return use.bytes > 0; };
   if (std::ranges::none_of(uses_, moves) && phases[transfer.phase].least == Duration{}) return end_phase(index);
-  clock_.flow(clock_.now(), uses_, phases[transfer.phase].least, EventKind::kPhaseEnds, index);
+  clock_.flow(clock_.now(), uses_, phases[transfer.phase].least, EventKind::kPhaseEnds, index, transfer.phase);
 }
 
 /// What the transfer's phase moves on the links of all that take part. Of a message, the sender's links out of its node

@@ -42,10 +42,6 @@ struct Stretch {
   Weights weights;
 };
 
-bool flows(collectives::Phase const& phase) {
-  return phase.least > Duration{} || std::ranges::any_of(phase.loads, [](auto const& l) { return l.bytes > Bytes{}; });
-}
-
 /// The largest load on a link of each kind. What leaves a node crosses PCIe, which then says nothing of the inside.
 Weights busiest_loads(collectives::Phase const& phase, topology::Topology const& topology) {
   auto most = Weights{};
@@ -85,18 +81,16 @@ class TrafficOfStep {
   }
 
  private:
-  /// For each phase that flows there are changes that end with speed 0.
+  /// The changes of a phase stand together: one ends before the next begins.
   void find_stretches(Transfer const& transfer, std::span<SpeedChange const> changes) {
     stretches_.clear();
-    auto phase = transfers_.folded(transfer).phases.begin();
+    auto const& phases = transfers_.folded(transfer).phases;
     while (!changes.empty()) {
-      auto const count = std::ranges::find(changes, 0.0, &SpeedChange::speed) - changes.begin() + 1;
-      while (!flows(*phase)) ++phase;
-      auto const is_only = count == std::ssize(changes) && stretches_.empty();
-      add_flow(changes.first(static_cast<std::size_t>(count)),
-               is_only ? Weights{1, 1} : busiest_loads(*phase, topology_));
-      changes = changes.subspan(static_cast<std::size_t>(count));
-      ++phase;
+      auto const phase = changes.front().phase;
+      auto const count = static_cast<std::size_t>(std::ranges::count(changes, phase, &SpeedChange::phase));
+      auto const is_only = count == changes.size() && stretches_.empty();
+      add_flow(changes.first(count), is_only ? Weights{1, 1} : busiest_loads(phases[phase], topology_));
+      changes = changes.subspan(count);
     }
     auto const least_end = transfer.start + Duration{1};  // on links so fast that no time passes
     if (stretches_.empty()) stretches_.push_back({transfer.start, std::max(transfer.end, least_end), {1, 1}});
