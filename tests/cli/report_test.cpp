@@ -1,4 +1,3 @@
-#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <set>
@@ -70,11 +69,6 @@ std::vector<std::string> section_titles(io::Node const& page) {
   auto titles = std::vector<std::string>{};
   for (auto const& section : page.at("sections").elements()) titles.emplace_back(section.at("title").string());
   return titles;
-}
-
-int run_in_shell(std::string const& command, std::string const& directory) {
-  auto const program = std::filesystem::path{TWINSTEP_BINARY}.parent_path().string();
-  return std::system(fmt::format("cd '{}' && PATH='{}':$PATH && {}", directory, program, command).c_str());
 }
 
 void check_refusal(Scratch const& folder, std::vector<std::string> arguments, std::string_view says) {
@@ -252,7 +246,7 @@ TEST_CASE("the command on the page makes the page again", "[cli][report]") {
   auto const command = std::string{once.at("commands").elements().front().string()};
   CHECK(command == R"(twinstep report 'it'\''s small.json' --set 'strategy={"name": "zero-3", "recompute": "full"}' )"
                    "--set 'cluster.node.nic=200 Gb/s' --out report.html");
-  REQUIRE(run_in_shell(command, folder.path("")) == 0);
+  REQUIRE(run_shell(with(command, "twinstep", "TWINSTEP"), folder.path("")).exit_code == 0);
   auto more = arguments;
   more.insert(more.end(), {"--out", "again.html"});
   REQUIRE(run_twinstep(more, folder.path("")).exit_code == 0);

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 namespace twinstep::tests {
 namespace {
 
@@ -80,6 +82,15 @@ Outcome run_twinstep(std::vector<std::string> const& arguments, std::string cons
   waitpid(child, &status, 0);
   return {exit_code_of(status), elsewhere.out.empty() ? read_file(out) : "",
           elsewhere.err.empty() ? read_file(err) : ""};
+}
+
+Outcome run_shell(std::string const& command, std::string const& directory) {
+  auto const streams = Scratch{};
+  auto const line = fmt::format("cd '{}' && {{ {}; }} </dev/null >'{}' 2>'{}'",
+                                directory.empty() ? std::string{TWINSTEP_SOURCE_FOLDER} : directory,
+                                with(command, "TWINSTEP", TWINSTEP_BINARY), streams.path("out"), streams.path("err"));
+  auto const status = std::system(line.c_str());
+  return {exit_code_of(status), read_file(streams.path("out")), read_file(streams.path("err"))};
 }
 
 std::string read_file(std::string const& path) {

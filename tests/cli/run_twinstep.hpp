@@ -44,6 +44,10 @@ struct Streams {
 [[nodiscard]] Outcome run_twinstep(std::vector<std::string> const& arguments, std::string const& directory = {},
                                    Streams const& elsewhere = {});
 
+/// Runs a shell's command with the program's path in place of its first TWINSTEP, in the folder `directory` (by default
+/// the repository's root) with an empty standard input.
+[[nodiscard]] Outcome run_shell(std::string const& command, std::string const& directory = {});
+
 /// What `waitpid` told, as shells count it: the exit code, or 128 and the signal.
 [[nodiscard]] int exit_code_of(int status);
 

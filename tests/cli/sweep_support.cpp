@@ -1,6 +1,5 @@
 #include "tests/cli/sweep_support.hpp"
 
-#include <cstdlib>
 #include <fcntl.h>
 #include <stdexcept>
 #include <sys/wait.h>
@@ -23,14 +22,6 @@ std::string sweep_of_everything() {
     "model.hidden": [1024, 65536],
     "strategy.name": ["ddp", "zero-3", "fsdp2"]},
     "constraints": ["training.global_batch < 32 * cluster.nodes"])");
-}
-
-Outcome run_shell(std::string const& command) {
-  auto const streams = Scratch{};
-  auto const line = fmt::format("cd '{}' && {{ {}; }} </dev/null >'{}' 2>'{}'", TWINSTEP_SOURCE_FOLDER,
-                                with(command, "TWINSTEP", TWINSTEP_BINARY), streams.path("out"), streams.path("err"));
-  auto const status = std::system(line.c_str());
-  return {exit_code_of(status), read_file(streams.path("out")), read_file(streams.path("err"))};
 }
 
 pid_t start_twinstep(std::vector<std::string> const& arguments, std::string const& err) {

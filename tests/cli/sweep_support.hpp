@@ -15,9 +15,6 @@ namespace twinstep::tests {
 /// 72 points: some fit, some do not, some are infeasible, some wrong, some left out.
 [[nodiscard]] std::string sweep_of_everything();
 
-/// Runs a shell's command with TWINSTEP in place of the program's path, in the repository's root.
-[[nodiscard]] Outcome run_shell(std::string const& command);
-
 /// Starts twinstep and returns at once.
 [[nodiscard]] pid_t start_twinstep(std::vector<std::string> const& arguments, std::string const& err);
 /// Waits for its end; the exit code as `Outcome` has it.

@@ -412,8 +412,10 @@ TEST_CASE("results that are taken away while the sweep runs are missed", "[cli][
       folder.write("sweep.json", small_sweep(R"("axes": {"cluster.nodes": {"from": 1, "to": 100000, "step": 1}})"));
   auto const out = folder.path("results.sqlite");
   auto const process = start_twinstep({"sweep", sweep, "--out", out}, folder.path("err"));
-  while (!std::filesystem::exists(out)) std::this_thread::sleep_for(std::chrono::milliseconds{1});
-  std::filesystem::remove(out);
+  auto const deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+  while (!std::filesystem::exists(out) && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  CHECK(std::filesystem::remove(out));
   CHECK(wait_for(process) == 2);
   CHECK_THAT(read_file(folder.path("err")), Contains("was removed or replaced while the sweep wrote into it"));
 }
