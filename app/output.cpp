@@ -49,20 +49,9 @@ fs::path place_of(std::string const& path) {
   return error ? place : canonical;  // a name that no file can have
 }
 
-/// A device or a pipe, which no file takes the place of.
-bool is_special(std::string const& path) {
-  auto error = std::error_code{};
-  return fs::exists(path, error) && !fs::is_regular_file(path, error);
-}
-
 bool is_same_file(std::string const& one, std::string const& other) {
   auto error = std::error_code{};
   return fs::equivalent(one, other, error) || place_of(one) == place_of(other);
-}
-
-[[noreturn]] void fail_to_write(std::string const& path, int reason) {
-  throw InputError{fmt::format("{}: cannot be written ({}); name a file in a folder that you may write to",
-                               one_line(path), std::strerror(reason))};
 }
 
 [[noreturn]] void refuse(std::string_view option, std::string const& path, std::string_view found,
@@ -85,6 +74,16 @@ void check_place(std::string_view option, std::string const& path) {
 }
 
 }  // namespace
+
+bool is_special(std::string const& path) {
+  auto error = std::error_code{};
+  return fs::exists(path, error) && !fs::is_regular_file(path, error);
+}
+
+void fail_to_write(std::string const& path, int reason) {
+  throw InputError{fmt::format("{}: cannot be written ({}); name a file in a folder that you may write to",
+                               one_line(path), std::strerror(reason))};
+}
 
 Outputs::~Outputs() {
   for (auto const& one : written_) std::remove(one.temporary.c_str());

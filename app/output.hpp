@@ -11,7 +11,14 @@
 
 namespace twinstep::app {
 
-/// The files that a command writes: all of them or none.
+/// Whether something other than a regular file is at `path`: a device or a pipe, which no file takes the place of.
+[[nodiscard]] bool is_special(std::string const& path);
+
+/// Throws the InputError of a file that cannot be written. `reason` is an errno.
+[[noreturn]] void fail_to_write(std::string const& path, int reason);
+
+/// The files that a command writes: all of them, or none where the command or the writing of one fails. Where one
+/// cannot take its place in the end, those before it stay in theirs.
 ///
 /// Every file is named before anything is computed, and refused then where it cannot be written. What is written goes
 /// to a temporary file beside each place; `commit` lets all take their places, and a command that ends without it
@@ -35,7 +42,8 @@ class Outputs {
   /// The same piece by piece, for more than memory holds.
   void write(std::string const& path, std::function<void(std::ostream&)> const& write);
 
-  /// Lets all that was written take its place.
+  /// Lets all that was written take its place, one after the other. Throws InputError where one cannot: those before it
+  /// have then taken theirs.
   void commit();
 
  private:

@@ -16,6 +16,7 @@
 #include "reports/render/summary_text.hpp"
 #include "reports/render/why_text.hpp"
 #include "reports/summary_json.hpp"
+#include "sim/base/fnv1a.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/program_json.hpp"
 #include "sim/io/timeline_json.hpp"
@@ -32,21 +33,16 @@ struct Answer {
   std::optional<reports::Why> why;
 };
 
-/// 64-bit FNV-1a in hexadecimal.
+/// In hexadecimal.
 std::string hash_of(std::string_view text) {
-  auto hash = std::uint64_t{0xcbf29ce484222325};
-  for (auto const c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
-}
-
-bool is_replaceable(std::string const& path) {
-  auto error = std::error_code{};
-  return !std::filesystem::exists(path, error) || std::filesystem::is_regular_file(path, error);
+  auto hash = Fnv1a{};
+  hash.add(text);
+  return fmt::format("{:016x}", hash.value());
 }
 
 /// "run.trace.json" for one scenario, "run.zero-3-recompute.trace.json" for one of several. A device has one name.
 std::string trace_path(std::string const& path, Scenario const& scenario, bool is_one_of_several) {
-  if (!is_one_of_several || !is_replaceable(path)) return path;
+  if (!is_one_of_several || is_special(path)) return path;
   auto label = std::string{};
   for (auto const c : scenario.strategy_title) {
     auto const is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';

@@ -3,24 +3,9 @@
 #include <bit>
 #include <string_view>
 
+#include "sim/base/fnv1a.hpp"
+
 namespace twinstep::app::sweep {
-namespace {
-
-class Fnv1a {
- public:
-  void add(std::string_view bytes) {
-    for (auto const byte : bytes) hash_ = (hash_ ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
-  }
-  void add(std::uint64_t number) {
-    for (auto shift = 0U; shift < 64; shift += 8) hash_ = (hash_ ^ (number >> shift & 0xffU)) * 0x100000001b3U;
-  }
-  [[nodiscard]] std::int64_t value() const { return std::bit_cast<std::int64_t>(hash_); }
-
- private:
-  std::uint64_t hash_ = 0xcbf29ce484222325U;
-};
-
-}  // namespace
 
 std::int64_t checksum_of(std::span<Cell const> cells) {
   auto hash = Fnv1a{};
@@ -39,7 +24,7 @@ std::int64_t checksum_of(std::span<Cell const> cells) {
     hash.add(std::uint64_t{cell.index()});
     std::visit(Add{&hash}, cell);
   }
-  return hash.value();
+  return std::bit_cast<std::int64_t>(hash.value());
 }
 
 }  // namespace twinstep::app::sweep

@@ -8,8 +8,7 @@
 namespace twinstep::app::sweep {
 
 /// A number that tells whether cells are those that were written: SQLite finds damage to its own structure, not to what
-/// it keeps. 64-bit FNV-1a over the kinds and contents (RFC 9923, "The FNV Non-Cryptographic Hash Algorithm"): a guard
-/// against disks and editors, not against forgers.
+/// it keeps. `Fnv1a` over the kinds and contents: a guard against disks and editors, not against forgers.
 [[nodiscard]] std::int64_t checksum_of(std::span<Cell const> cells);
 
 }  // namespace twinstep::app::sweep

@@ -10,7 +10,7 @@
 
 namespace twinstep::app::sweep {
 
-/// What none may hold of a row's columns, the first of them: `column "mfu": found -0.5, expected a number from 0 on`.
+/// The first column of a row that holds what it cannot hold: `column "mfu": found -0.5, expected a number from 0 on`.
 /// @param cells   point, settings, status, reason, figures
 /// @param points  of the whole sweep
 [[nodiscard]] std::optional<std::string> damage_of(std::span<Cell const> cells, std::vector<std::string> const& paths,

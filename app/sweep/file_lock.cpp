@@ -1,7 +1,6 @@
 #include "app/sweep/file_lock.hpp"
 
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -9,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "app/output.hpp"
 #include "sim/base/input_error.hpp"
 
 namespace twinstep::app::sweep {
@@ -31,9 +31,7 @@ std::optional<FileIdentity> identity_of(std::string const& path) {
 FileLock::FileLock(std::string const& file) : path_{file + "-lock"} {
   while (true) {
     descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (descriptor_ < 0)
-      throw InputError{fmt::format("{}: cannot be written ({}); name a file in a folder that you may write to",
-                                   one_line(file), std::strerror(errno))};
+    if (descriptor_ < 0) fail_to_write(file, errno);
     auto const is_held = flock(descriptor_, LOCK_EX | LOCK_NB) != 0;
     if (!is_held && is_still_there(descriptor_, path_)) return;
     close(descriptor_);

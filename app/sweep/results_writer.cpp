@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/output.hpp"
 #include "app/sweep/checksum.hpp"
 #include "app/sweep/database.hpp"
 #include "app/sweep/file_lock.hpp"
@@ -48,8 +49,7 @@ void make_file(std::string const& path, Manifest const& manifest) {
   fs::rename(beginning, path, error);
   if (!error) return;
   clear();
-  throw InputError{fmt::format("{}: cannot be written ({}); name a file in a folder that you may write to",
-                               one_line(path), error.message())};
+  fail_to_write(path, error.value());
 }
 
 /// Takes back what a process began to write and did not end, which nobody who only reads can do.
@@ -140,7 +140,7 @@ ResultsWriter ResultsWriter::create(std::string const& path, Manifest const& man
 }
 
 ResultsWriter ResultsWriter::resume(std::string const& path, Manifest const& manifest) {
-  if (auto error = std::error_code{}; fs::exists(path, error) && !fs::is_regular_file(path, error))
+  if (is_special(path))
     throw InputError{fmt::format("{}: found no regular file; name a new one for --out", one_line(path))};
   return ResultsWriter{std::make_unique<Parts>(path, manifest)};
 }
