@@ -23,11 +23,20 @@ class Reader : public NumberReader {
   hardware::Stack stack(Node const& node) const;
 
  private:
+  std::optional<hardware::GemmTile> optional_tile(Node const& node, std::string_view kind) const;
   hardware::KernelEfficiency kernel_efficiency(Node const& node) const;
   hardware::Host host(Node const& node) const;
   hardware::Drives drives(Node const& node) const;
   hardware::FabricLevel level(Node const& node) const;
 };
+
+/// "<kind>_tile_rows" and "<kind>_tile_columns": both or neither.
+std::optional<hardware::GemmTile> Reader::optional_tile(Node const& node, std::string_view kind) const {
+  auto const rows = fmt::format("{}_tile_rows", kind);
+  auto const columns = fmt::format("{}_tile_columns", kind);
+  if (!node.find(rows) && !node.find(columns)) return std::nullopt;
+  return hardware::GemmTile{sourced(node, rows, count), sourced(node, columns, count)};
+}
 
 hardware::KernelEfficiency Reader::kernel_efficiency(Node const& node) const {
   node.allow_only({"gemm", "gemm_fp8", "gemm_half_k", "attention_forward", "attention_backward", "attention_kernels",
@@ -39,12 +48,9 @@ hardware::KernelEfficiency Reader::kernel_efficiency(Node const& node) const {
                                                .attention_backward = sourced(node, "attention_backward", fraction),
                                                .memory = sourced(node, "memory", fraction)};
   efficiency.gemm_fp8 = optional(node, "gemm_fp8", fraction);
-  if (node.find("gemm_tile_rows") || node.find("gemm_tile_columns"))
-    efficiency.gemm_tile = {sourced(node, "gemm_tile_rows", count), sourced(node, "gemm_tile_columns", count)};
-  if (node.find("convolution_tile_rows") || node.find("convolution_tile_columns"))
-    efficiency.convolution_tile = {sourced(node, "convolution_tile_rows", count),
-                                   sourced(node, "convolution_tile_columns", count)};
-  if (auto const kernels = node.find("attention_kernels"); kernels && !kernels->is(Node::Type::kNull))
+  efficiency.gemm_tile = optional_tile(node, "gemm");
+  efficiency.convolution_tile = optional_tile(node, "convolution");
+  if (auto const kernels = node.find("attention_kernels"))
     for (auto const& [name, kernel] : kernels->members()) {
       kernel.allow_only({"forward", "backward"});
       efficiency.attention_kernels.push_back(

@@ -227,6 +227,36 @@ void put(Writer& out, std::string_view key, hardware::Library const& library) {
   out.close('}');
 }
 
+/// "<kind>_tile_rows" and "<kind>_tile_columns".
+void put_tile(Writer& out, std::string_view kind, std::optional<hardware::GemmTile> const& tile) {
+  if (!tile) return;
+  put(out, fmt::format("{}_tile_rows", kind), tile->rows);
+  put(out, fmt::format("{}_tile_columns", kind), tile->columns);
+}
+
+void put(Writer& out, std::string_view key, hardware::KernelEfficiency const& efficiency) {
+  out.open(key, '{');
+  put(out, "gemm", efficiency.gemm);
+  put(out, "gemm_fp8", efficiency.gemm_fp8);
+  put(out, "gemm_half_k", efficiency.gemm_half_k);
+  put(out, "attention_forward", efficiency.attention_forward);
+  put(out, "attention_backward", efficiency.attention_backward);
+  put(out, "memory", efficiency.memory);
+  put_tile(out, "gemm", efficiency.gemm_tile);
+  put_tile(out, "convolution", efficiency.convolution_tile);
+  if (!efficiency.attention_kernels.empty()) {
+    out.open("attention_kernels", '{');
+    for (auto const& kernel : efficiency.attention_kernels) {
+      out.open(kernel.name, '{');
+      put(out, "forward", kernel.forward);
+      put(out, "backward", kernel.backward);
+      out.close('}');
+    }
+    out.close('}');
+  }
+  out.close('}');
+}
+
 void put(Writer& out, std::string_view key, hardware::Gpu const& gpu) {
   out.open(key, '{');
   put(out, "name", gpu.name);
@@ -243,32 +273,7 @@ void put(Writer& out, std::string_view key, hardware::Gpu const& gpu) {
     put(out, "link", gpu.link);
   }
   put(out, "pcie", gpu.pcie);
-  out.open("efficiency", '{');
-  put(out, "gemm", gpu.efficiency.gemm);
-  put(out, "gemm_fp8", gpu.efficiency.gemm_fp8);
-  put(out, "gemm_half_k", gpu.efficiency.gemm_half_k);
-  put(out, "attention_forward", gpu.efficiency.attention_forward);
-  put(out, "attention_backward", gpu.efficiency.attention_backward);
-  put(out, "memory", gpu.efficiency.memory);
-  if (auto const& tile = gpu.efficiency.gemm_tile) {
-    put(out, "gemm_tile_rows", tile->rows);
-    put(out, "gemm_tile_columns", tile->columns);
-  }
-  if (auto const& tile = gpu.efficiency.convolution_tile) {
-    put(out, "convolution_tile_rows", tile->rows);
-    put(out, "convolution_tile_columns", tile->columns);
-  }
-  if (!gpu.efficiency.attention_kernels.empty()) {
-    out.open("attention_kernels", '{');
-    for (auto const& kernel : gpu.efficiency.attention_kernels) {
-      out.open(kernel.name, '{');
-      put(out, "forward", kernel.forward);
-      put(out, "backward", kernel.backward);
-      out.close('}');
-    }
-    out.close('}');
-  }
-  out.close('}');
+  put(out, "efficiency", gpu.efficiency);
   put(out, "kernel_start", gpu.kernel_start);
   put(out, "context_memory", gpu.context_memory);
   put(out, "failures_per_thousand_days", gpu.failures_per_thousand_days);

@@ -67,25 +67,17 @@ void UnitWriter::bias_gradient(std::string const& name, std::string const& tenso
            {reads(out_gradient), writes(gradient(bias))});
 }
 
-/// Under whose order a cast is known: TransformerEngine's writes both orders at once and keeps them for backward;
-/// autograd keeps the uncast tensors, so that backward casts again, once for each order that has scales of its own.
 UnitWriter::Order UnitWriter::cast_order(Order order) const {
-  switch (shape_.scaling) {
-    case Scaling::kDelayed:
-    case Scaling::kCurrent: return Order::kForward;
-    case Scaling::kTensorWise: return order == Order::kByColumns ? Order::kByRows : order;
-    case Scaling::kRowWise: break;
-  }
-  return order;
+  if (is_kept_cast()) return Order::kForward;
+  auto const has_one_scale = shape_.scaling == Scaling::kTensorWise;
+  return has_one_scale && order == Order::kByColumns ? Order::kByRows : order;
 }
 
-/// A kernel that looks for the largest number reads everything once more; a row's is found on the way.
 program::Elementwise UnitWriter::cast_work(std::int64_t elements) const {
   auto const in = static_cast<std::int32_t>(size_of(shape_.compute_type).count());
   auto const out = static_cast<std::int32_t>(size_of(*shape_.linear_type).count());
-  auto const searches = shape_.scaling == Scaling::kTensorWise || shape_.scaling == Scaling::kCurrent;
   auto const copies = is_kept_cast() ? 2 : 1;
-  return {program::Function::kScale, elements, (searches ? 2 : 1) * in + copies * out, *shape_.linear_type};
+  return {program::Function::kScale, elements, (seeks_largest() ? 2 : 1) * in + copies * out, *shape_.linear_type};
 }
 
 std::int32_t UnitWriter::cast(std::int32_t slot, Order order) {
@@ -95,7 +87,7 @@ std::int32_t UnitWriter::cast(std::int32_t slot, Order order) {
   auto const kind = is_kept_cast() && order == Order::kForward ? SlotKind::kSaved : SlotKind::kTemporary;
   auto const type = *shape_.linear_type;
   found->second = this->slot({source.name + "." + std::string{name_of(type)}, kind, source.elements, type});
-  auto const launches = shape_.scaling == Scaling::kTensorWise || shape_.scaling == Scaling::kCurrent ? 2U : 1U;
+  auto const launches = seeks_largest() ? 2U : 1U;
   auto accesses = Accesses{reads(slot), writes(found->second)};
   auto const name = source.name + ".cast";
   if (order == Order::kForward) {

@@ -87,10 +87,18 @@ class UnitWriter {
   /// `slot` in the shape's linear type. Each tensor is cast once in forward, and once in backward for each order that
   /// has its own scales, as a compiler merges the casts of several readers.
   std::int32_t cast(std::int32_t slot, Order order);
+  /// Under whose order a cast is known: TransformerEngine's writes both orders at once and keeps them for backward;
+  /// autograd keeps the uncast tensors, so that backward casts again, once for each order that has scales of its own.
   [[nodiscard]] Order cast_order(Order order) const;
   [[nodiscard]] program::Elementwise cast_work(std::int64_t elements) const;
+  /// Whether forward's cast is TransformerEngine's, which backward reads again.
   [[nodiscard]] bool is_kept_cast() const {
     return shape_.scaling == Scaling::kDelayed || shape_.scaling == Scaling::kCurrent;
+  }
+  /// Whether a kernel of its own looks for the largest number before each cast: it reads everything once more. A row's
+  /// is found on the way, and a delayed scale is known.
+  [[nodiscard]] bool seeks_largest() const {
+    return shape_.scaling == Scaling::kTensorWise || shape_.scaling == Scaling::kCurrent;
   }
 
   Shape shape_;
