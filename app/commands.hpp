@@ -25,7 +25,7 @@ int simulate(SimulateOptions const& options);
 struct ReportOptions {
   std::vector<std::string> results;   ///< scenarios, sweeps, timelines, plans, …: one page of all
   std::vector<std::string> settings;  ///< "path=value", of the scenarios
-  std::optional<std::string> html;
+  std::optional<std::string> out;     ///< in the form that its name tells, HTML where it tells none
   std::optional<std::string> markdown;
   std::optional<std::string> csv;
   std::optional<std::string> json;

@@ -23,8 +23,8 @@ struct Target {
 }  // namespace
 
 int report(ReportOptions const& options) {
-  auto const as_named = [&](reports::Page const& page) { return rendered(page, *options.html); };
-  auto const targets = std::array<Target, 4>{{{"--out", options.html, as_named},
+  auto const as_named = [&](reports::Page const& page) { return rendered(page, *options.out); };
+  auto const targets = std::array<Target, 4>{{{"--out", options.out, as_named},
                                               {"--markdown", options.markdown, reports::page_markdown},
                                               {"--csv", options.csv, reports::page_csv},
                                               {"--json", options.json, reports::page_json}}};

@@ -17,7 +17,8 @@ constexpr std::string_view kPyTorchStack = "pytorch-eager";
 std::string_view stack_of(strategies::StrategyName strategy) {
   using enum strategies::StrategyName;
   switch (strategy) {
-    case kMegatron: return kMegatronStack;  // not Megatron-Core's, whose attention would tell frameworks apart
+    // Not Megatron-Core's, so that frameworks are compared with one attention kernel.
+    case kMegatron: return kMegatronStack;
     case kNaive:
     case kDdp:
     case kZero1:

@@ -152,11 +152,8 @@ class PlanReader {
     auto const& global = record_.global_batch;
     if (!global || *global % out_.plan.ranks != 0) throw Impossible{"not stated: the micro-batch"};
     auto const of_rank = *global / out_.plan.ranks;
+    if (record_.accumulation && of_rank % *record_.accumulation == 0) return of_rank / *record_.accumulation;
     auto micro = of_rank;
-    if (record_.accumulation && of_rank % *record_.accumulation == 0) {
-      micro = of_rank / *record_.accumulation;
-      return micro;
-    }
     while (micro > kMost || of_rank % micro != 0) --micro;
     out_.assumed.push_back(fmt::format("micro-batches of {}", micro));
     return micro;

@@ -176,7 +176,7 @@ std::string summary_json(Summary const& summary, Seconds wall, std::optional<Why
   json.member("clock", name_of(summary.clock));
   json.member("world_size", summary.world_size);
   json.member("tokens", summary.tokens);
-  json.member("tokens_are", summary.counted);
+  json.member("counted", summary.counted);
   json.member("step_time_s", summary.step_time);
   json.member("tokens_per_s", summary.token_rate.count());
   json.member("tokens_per_s_per_gpu", summary.token_rate_per_gpu.count());
@@ -205,7 +205,7 @@ std::string summary_json(Infeasible const& infeasible, Seconds wall) {
   json.member("feasible", false);
   json.member("reason", infeasible.reason);
   json.member("way_out", infeasible.way_out);
-  for (auto const* const key : {"clock", "world_size", "tokens", "tokens_are", "step_time_s", "tokens_per_s",
+  for (auto const* const key : {"clock", "world_size", "tokens", "counted", "step_time_s", "tokens_per_s",
                                 "tokens_per_s_per_gpu", "model_tflops_per_gpu", "mfu", "hfu"})
     json.member(key, nullptr);
   json.member("fits", false);

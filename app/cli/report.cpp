@@ -28,7 +28,7 @@ void add_report(CLI::App& program, int& exit_code) {
   command->add_option("--set", options->settings, "Replace a value of scenarios: cluster.nodes=16")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--out", options->html, "Write the page: HTML, or .md, .csv, .json, .txt")->type_name("FILE");
+  command->add_option("--out", options->out, "Write the page: HTML, or .md, .csv, .json, .txt")->type_name("FILE");
   command->add_option("--markdown", options->markdown, "Write Markdown")->type_name("FILE");
   command->add_option("--csv", options->csv, "Write the numbers of tables and charts")->type_name("FILE");
   command->add_option("--json", options->json, "Write the page as data")->type_name("FILE");

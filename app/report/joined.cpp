@@ -23,8 +23,14 @@ std::string numbered(std::size_t number, std::string_view text) {
 
 /// What one of a unit is in seconds or bytes; nothing for units that are no other's multiple.
 std::optional<double> size_of_unit(std::string_view unit) {
-  constexpr std::array<std::pair<std::string_view, double>, 7> kSizes{
-      {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"B", 1}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}}};
+  constexpr std::array<std::pair<std::string_view, double>, 8> kSizes{{{"us", 1e-6},
+                                                                       {"ms", 1e-3},
+                                                                       {"s", 1},
+                                                                       {"B", 1},
+                                                                       {"KiB", 0x1p10},
+                                                                       {"MiB", 0x1p20},
+                                                                       {"GiB", 0x1p30},
+                                                                       {"TiB", 0x1p40}}};
   auto const found = std::ranges::find(kSizes, unit, &std::pair<std::string_view, double>::first);
   return found == kSizes.end() ? std::nullopt : std::optional{found->second};
 }

@@ -21,6 +21,12 @@ Outcome run_placed(std::string const& path, Scenario const& scenario) try {
   throw InputError{fmt::format("{}: {}: {}", one_line(path), scenario.strategy_title, error.what())};
 }
 
+/// "tokens" or "samples".
+std::string_view counted(Question const& question) {
+  auto const best = question.best();
+  return best ? question.run(*best)->summary.counted : std::string_view{"tokens"};
+}
+
 }  // namespace
 
 std::optional<std::size_t> Question::best() const {
@@ -65,14 +71,12 @@ Outcome run_variation(Scenario const& scenario, engine::RunOptions options) {
 }
 
 std::string unit_counted(Question const& question) {
-  auto name = rate_unit(question);
-  name.resize(name.find("s/s"));
-  return name;
+  auto const several = counted(question);
+  return std::string{several.substr(0, several.size() - 1)};
 }
 
 std::string rate_unit(Question const& question) {
-  auto const best = question.best();
-  return fmt::format("{}/s", best ? question.run(*best)->summary.counted : std::string_view{"tokens"});
+  return fmt::format("{}/s", counted(question));
 }
 
 std::string busiest_link(reports::Summary const& summary) {

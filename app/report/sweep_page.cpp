@@ -116,16 +116,26 @@ Lines lines_over(Results const& results, std::vector<Path> const& paths, Path co
   return lines;
 }
 
+/// What the rates of the rows count: "tokens", "samples" of models without sequences, or both by turns.
+std::string counted_in(Results const& results) {
+  auto kinds = std::set<std::string_view>{};
+  for (auto const& row : results.rows)
+    if (row.status == sweep::Status::kOk) kinds.insert(row.text("counted"));
+  return kinds.empty() ? "tokens" : fmt::format("{}", fmt::join(kinds, " or "));
+}
+
 struct Quantity {
   std::string_view figure;
   std::string_view name;
-  std::string_view unit;
+  std::string unit;
   double scale = 1;
 };
 
-constexpr std::array<Quantity, 3> kQuantities{{{"step_time_s", "step time", "ms", 1e3},
-                                               {"tokens_per_s", "speed", "tokens/s", 1},
-                                               {"mfu", "model FLOPs utilisation", "%", 100}}};
+std::array<Quantity, 3> quantities_of(Results const& results) {
+  return {{{"step_time_s", "step time", "ms", 1e3},
+           {"tokens_per_s", "speed", counted_in(results) + "/s", 1},
+           {"mfu", "model FLOPs utilisation", "%", 100}}};
+}
 
 reports::ChartPoint point_of(Row const& row, double x, Quantity const& quantity, Results const& results) {
   auto point = reports::ChartPoint{.x = x, .y = *row.number(quantity.figure) * quantity.scale};
@@ -152,7 +162,7 @@ reports::Chart chart_of(Results const& results, Lines const& lines, Path const& 
   auto chart = reports::Chart{.id = fmt::format("sweep-{}-{}", axis.place, quantity.figure),
                               .title = fmt::format("{} against {}", quantity.name, axis.name)};
   chart.x = {.name = axis.name, .unit = axis.unit, .is_logarithmic = spans_orders(lines)};
-  chart.y = {.name = std::string{quantity.name}, .unit = std::string{quantity.unit}};
+  chart.y = {.name = std::string{quantity.name}, .unit = quantity.unit};
   for (auto const& [name, points] : lines) {
     auto series = reports::Series{.name = name};
     for (auto const& [x, row] : points)
@@ -181,9 +191,11 @@ reports::PageTable best_table(Results const& results) {
   for (auto const& row : results.rows)
     if (row.status == sweep::Status::kOk) rows.push_back(&row);
   std::ranges::stable_sort(rows, [](Row const* a, Row const* b) { return is_better(*a, *b); });
-  auto table = reports::PageTable{.title = "Best by tokens/s and GPU", .headers = results.manifest.paths};
-  for (auto const* const header : {"step time", "tokens/s", "tokens/s/GPU", "MFU", "peak memory"})
-    table.headers.emplace_back(header);
+  auto const rate = counted_in(results) + "/s";
+  auto table = reports::PageTable{.title = fmt::format("Best by {} and GPU", rate), .headers = results.manifest.paths};
+  for (auto const& header :
+       {std::string{"step time"}, rate, rate + "/GPU", std::string{"MFU"}, std::string{"peak memory"}})
+    table.headers.push_back(header);
   for (std::size_t i = 0; i < std::min(rows.size(), kBestRows); ++i) {
     auto& cells = table.rows.emplace_back();
     auto const& row = *rows[i];
@@ -211,11 +223,13 @@ void add_axis(reports::Page& page, Results const& results, std::vector<Path> con
   if (all.empty()) return;
   auto const lines = best_lines(all);
   auto section = reports::Section{.title = "Against " + axis.name};
-  section.text = "Where points differ in another number too, the one with the most tokens/s and GPU is shown.";
+  section.text = fmt::format("Where points differ in another number too, the one with the most {}/s and GPU is shown.",
+                             counted_in(results));
   if (!axis.partners.empty()) section.text += fmt::format(" With it change {}.", fmt::join(axis.partners, ", "));
   if (lines.size() < all.size())
     section.text += fmt::format(" Shown are the best {} of {} lines.", lines.size(), all.size());
-  for (auto const& quantity : kQuantities) section.charts.push_back(chart_of(results, lines, axis, quantity));
+  for (auto const& quantity : quantities_of(results))
+    section.charts.push_back(chart_of(results, lines, axis, quantity));
   page.sections.push_back(std::move(section));
 }
 

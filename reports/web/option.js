@@ -196,13 +196,16 @@ function decimalTicks(low, high) {
 
 /// Timelines are looked into; a few bars are not, and paper is not.
 function isZoomed(chart, layout) {
-  return !document.documentElement.classList.contains("paper") && layout === "spans" && chart.series.reduce((sum, series) => sum + series.points.length, 0) > 100;
+  const isOnPaper = document.documentElement.classList.contains("paper");
+  const bars = chart.series.reduce((sum, series) => sum + series.points.length, 0);
+  return !isOnPaper && layout === "spans" && bars > 100;
 }
 
 function zoomOption(colours) {
   return [
     {type: "inside", filterMode: "weakFilter", zoomOnMouseWheel: "ctrl", preventDefaultMouseMove: false},
     {type: "slider", filterMode: "weakFilter", height: 18, bottom: 4, showDetail: false, showDataShadow: false,
-     brushSelect: false, borderColor: colours.line, fillerColor: "rgba(128, 140, 155, .18)", handleStyle: {color: colours.muted}},
+     brushSelect: false, borderColor: colours.line, fillerColor: "rgba(128, 140, 155, .18)",
+     handleStyle: {color: colours.muted}},
   ];
 }

@@ -68,7 +68,8 @@ function markShape(mark, params, api, isOnX, colours) {
   const width = isRegion && isOnX ? shape.width - 6 : frame.width / 2;
   const row = isRegion ? 0 : params.dataIndex % 3;  // texts of neighbours stand below each other
   const text = {type: "text", style: {
-    text: mark.text, fill: colours.muted, stroke: isRegion ? "none" : colours.background, lineWidth: 3, fontSize: 11, fontFamily: colours.font, width, overflow: "truncate",
+    text: mark.text, fill: colours.muted, stroke: isRegion ? "none" : colours.background, lineWidth: 3,
+    fontSize: 11, fontFamily: colours.font, width, overflow: "truncate",
     ...markTextPlace(frame, from, isOnX, row)}};
   return {type: "group", children: [isRegion ? area : line, text]};
 }

@@ -18,8 +18,8 @@
 ///   - metadata events, "ph": "M", name tracks by rank, how many are alike, and role, and sort them and their streams;
 ///   - an arrow, "ph": "s" and "f" with one "id", goes from the moment at which the host issued a communication, an
 ///     event "issue" of "cuda_runtime" that takes no time, to its start;
-///   - counter events, "ph": "C", show the memory that a rank holds, by category, and what it sends inside its node and over NICs
-///     (`link_rates`);
+///   - counter events, "ph": "C", show the memory that a rank holds, by category, and what it sends inside its node
+///     and over NICs (`link_rates`);
 ///   - the key "twinstep", which viewers skip, holds the rest of the timeline.
 namespace twinstep::io {
 

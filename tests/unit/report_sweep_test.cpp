@@ -33,6 +33,7 @@ sweep::Row row(std::int64_t point, std::int64_t nodes, std::string strategy, std
   set("step_time_s", 1000 / speed / gpus);
   set("interval_low_s", 900 / speed / gpus);
   set("interval_high_s", 1200 / speed / gpus);
+  set("counted", std::string{"tokens"});
   set("tokens_per_s", speed * gpus);
   set("tokens_per_s_per_gpu", speed);
   set("mfu", speed / 100);
@@ -108,6 +109,14 @@ TEST_CASE("the best points of a sweep stand first in its table, and all are coun
   CHECK(rows[0][2] == "400 Gb/s");
   CHECK(rows[1][1] == "zero-3");
   CHECK(page.text == "5 points, 4 ok, 1 does not fit.");
+}
+
+TEST_CASE("a sweep of models without sequences has samples on its page", "[report][sweep]") {
+  auto samples = results();
+  for (auto& each : samples.rows) each.figures[sweep::figure_index("counted")] = std::string{"samples"};
+  auto const page = sweep_page(samples);
+  CHECK(chart(page, "sweep-0-tokens_per_s").y.unit == "samples/s");
+  CHECK(page.sections.front().tables.front().title == "Best by samples/s and GPU");
 }
 
 TEST_CASE("an exported sweep has the page of its results file", "[report][sweep]") {
