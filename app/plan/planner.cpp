@@ -1,5 +1,3 @@
-#include "app/plan/planner.hpp"
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -7,6 +5,9 @@
 #include <fmt/format.h>
 
 #include "app/plan/cluster_search.hpp"
+#include "app/plan/planner.hpp"
+#include "reports/job_text.hpp"
+#include "reports/quantity_text.hpp"
 #include "sim/base/input_error.hpp"
 
 namespace twinstep::app::plan {
@@ -15,6 +16,7 @@ namespace {
 using reports::GpuCount;
 using reports::PlannedStep;
 using reports::Plans;
+using reports::whole_text;
 
 constexpr auto kOneOfEach = Effort{.plans = 1, .most_simulations = 12};
 
@@ -107,12 +109,13 @@ void rank(Plans& plans) {
 std::string deadline_verdict(Plans const& plans, PlannedStep const& fastest) {
   auto text = fmt::format("No plan meets the deadline of {}: the fastest needs {} on {} GPUs",
                           reports::long_time_text(*plans.goal.deadline), reports::long_time_text(fastest.job->time),
-                          fastest.gpus);
+                          whole_text(fastest.gpus));
   for (auto const& each : plans.minimum) {
-    text += each.meet_deadline ? fmt::format("; {} GPUs would do", *each.meet_deadline)
-                               : fmt::format("; no number of GPUs up to {} would do", each.most);
+    text += each.meet_deadline ? fmt::format("; {} GPUs would do", whole_text(*each.meet_deadline))
+                               : fmt::format("; no number of GPUs up to {} would do", whole_text(each.most));
     if (each.soonest)
-      text += fmt::format(", the soonest is {} on {}", reports::long_time_text(each.soonest->time), each.soonest->gpus);
+      text += fmt::format(", the soonest is {} on {}", reports::long_time_text(each.soonest->time),
+                          whole_text(each.soonest->gpus));
     if (plans.minimum.size() > 1) text += fmt::format(" ({})", each.cluster);
   }
   return text + ".";
@@ -120,19 +123,19 @@ std::string deadline_verdict(Plans const& plans, PlannedStep const& fastest) {
 
 std::string budget_verdict(reports::Money const& budget, PlannedStep const& cheapest) {
   return fmt::format("No plan stays within {}: the cheapest costs {} on {} GPUs.", reports::money_text(budget),
-                     reports::money_text(*cheapest.job->cost), cheapest.gpus);
+                     reports::money_text(*cheapest.job->cost), whole_text(cheapest.gpus));
 }
 
 std::string energy_verdict(double most_kwh, PlannedStep const& thriftiest) {
   return fmt::format("No plan stays within {}: the thriftiest takes {} on {} GPUs.", reports::energy_text(most_kwh),
-                     reports::energy_text(*thriftiest.job->energy_kwh), thriftiest.gpus);
+                     reports::energy_text(*thriftiest.job->energy_kwh), whole_text(thriftiest.gpus));
 }
 
 std::string memory_verdict(Plans const& plans) {
   auto const& nearest = plans.rejected.front();
-  auto text = fmt::format("No plan fits on {} GPUs: {} {}", nearest.gpus, nearest.strategy, nearest.reason);
+  auto text = fmt::format("No plan fits on {} GPUs: {} {}", whole_text(nearest.gpus), nearest.strategy, nearest.reason);
   for (auto const& each : plans.minimum)
-    if (each.fit) text += fmt::format("; {} GPUs of {} would do", *each.fit, each.cluster);
+    if (each.fit) text += fmt::format("; {} GPUs of {} would do", whole_text(*each.fit), each.cluster);
   return text + ".";
 }
 
