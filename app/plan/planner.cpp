@@ -1,3 +1,5 @@
+#include "app/plan/planner.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -5,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "app/plan/cluster_search.hpp"
-#include "app/plan/planner.hpp"
 #include "reports/job_text.hpp"
 #include "reports/quantity_text.hpp"
 #include "sim/base/input_error.hpp"
@@ -17,8 +18,6 @@ using reports::GpuCount;
 using reports::PlannedStep;
 using reports::Plans;
 using reports::whole_text;
-
-constexpr auto kOneOfEach = Effort{.plans = 1, .most_simulations = 12};
 
 void check_clusters(std::vector<std::string> const& clusters) {
   for (auto each = clusters.begin(); each != clusters.end(); ++each)
@@ -69,16 +68,15 @@ void check_counts(std::vector<ClusterSearch> const& searches) {
   throw InputError{fmt::format("--gpus: {}", fmt::join(reasons, "; "))};
 }
 
-/// A job that failures hardly let go on has no end to plan for.
-void check_goodput(std::vector<PlannedStep> const& plans) {
+/// A job that failures hardly let go on has no end to plan for; `where` stands before what is wrong.
+void check_goodput(std::vector<PlannedStep> const& plans, std::string const& where = "") {
   for (auto const& plan : plans)
-    if (auto const& job = plan.job; job && !(job->goodput > kLeastGoodput))
+    if (auto const& job = plan.job; job && reports::is_lost(*job))
       throw InputError{
-          fmt::format("how often GPUs fail (--mtbf, or their profile): found a failure every {:.0f} s on {} GPUs, less "
-                      "than checkpoints of {:.0f} s and "
-                      "restarts of {:.0f} s "
-                      "leave; no job would end: give a longer time between failures, or shorter ones for those",
-                      job->failures->between_failures.count(), plan.gpus, job->failures->checkpoint.count(),
+          fmt::format("{}how often GPUs fail (--mtbf, or their profile): found a failure every {:.0f} s on {} GPUs, "
+                      "less than checkpoints of {:.0f} s and restarts of {:.0f} s leave; no job would end: give a "
+                      "longer time between failures, or shorter ones for those",
+                      where, job->failures->between_failures.count(), plan.gpus, job->failures->checkpoint.count(),
                       job->failures->restart.count())};
 }
 
@@ -209,7 +207,8 @@ void ask_what_if(PlanOptions const& options, std::function<void()> const& progre
       auto& search = searches[static_cast<std::size_t>(cluster - plans.minimum.begin())];
       auto const& possible = search.asked().searched;
       if (std::ranges::find(possible, count.gpus) == possible.end()) continue;
-      auto after = search.plans_on(count.gpus, kOneOfEach);
+      auto after = search.plans_on(count.gpus, kBestOfEach);
+      check_goodput(after, fmt::format("--what-if {}: ", setting));
       plans.what_if.push_back({setting, count.cluster, count.gpus, count.best,
                                after.empty() ? std::nullopt : std::optional{std::move(after.front())}});
     }
@@ -223,7 +222,7 @@ void ask_what_if(PlanOptions const& options, std::function<void()> const& progre
 Effort effort_of(PlanOptions const& options, std::vector<ClusterSearch> const& searches) {
   auto counts = std::size_t{0};
   for (auto const& search : searches) counts += search.asked().searched.size();
-  if (counts > 1) return kOneOfEach;
+  if (counts > 1) return kBestOfEach;
   if (options.strategies.empty()) return Effort{};
   return {.plans = static_cast<std::size_t>(options.top), .most_simulations = 96};
 }
