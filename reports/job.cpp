@@ -4,6 +4,7 @@ namespace twinstep::reports {
 namespace {
 
 constexpr double kSecondsPerHour = 3600;
+constexpr double kLeastGoodput = 1e-3;
 
 Failures failures_of(JobStep const& step, Reliability const& reliability) {
   auto const checkpoint = reliability.checkpoint.value_or(
@@ -30,6 +31,11 @@ std::optional<Job> job_of(JobStep const& step, Goal const& goal, std::optional<P
   if (price) job.cost = Money{price->per_gpu_hour.amount * job.gpu_hours, price->per_gpu_hour.currency};
   if (goal.watts_per_gpu) job.energy_kwh = *goal.watts_per_gpu * goal.pue * job.gpu_hours / 1000;
   return job;
+}
+
+/// Goodput that is no number is lost too.
+bool is_lost(Job const& job) {
+  return !(job.goodput > kLeastGoodput);
 }
 
 Misses misses_of(Job const& job, Goal const& goal) {

@@ -65,6 +65,9 @@ struct Job {
 /// Nothing without tokens to train on. Goodput is that of checkpoints at Daly's interval.
 [[nodiscard]] std::optional<Job> job_of(JobStep const& step, Goal const& goal, std::optional<Price> const& price);
 
+/// Whether failures leave next to nothing of the job's time to useful work: it has no end worth a number.
+[[nodiscard]] bool is_lost(Job const& job);
+
 /// By how much a job is beyond the limits of its goal; nothing where it keeps one, or there is none.
 struct Misses {
   std::optional<Seconds> late;

@@ -61,7 +61,7 @@ struct WhatIf {
   std::optional<PlannedStep> after;
 };
 
-/// The soonest that the goal can be reached, on any number of GPUs.
+/// The soonest that the job ends on any number of GPUs, lost work included; which number it is, estimates tell.
 struct Soonest {
   std::int64_t gpus = 1;
   Seconds time;
@@ -85,7 +85,7 @@ struct Plans {
   std::vector<Price> prices;
   std::vector<PlannedStep> plans;  ///< ranked
   std::string ranked_by;           ///< "step time"
-  std::vector<GpuCount> counts;    ///< in the order of asking
+  std::vector<GpuCount> counts;    ///< each once, the fewest GPUs first
   std::vector<WhatIf> what_if;
   std::vector<PlannedStep> pareto;  ///< by time; each costs less than those before it
   std::vector<RejectedPlans> rejected;
@@ -104,16 +104,5 @@ struct Plans {
 /// take, and replicas save steps only in the measure of 1 + B_crit / B. Empty within it.
 /// Source: McCandlish et al., arXiv 1812.06162, equations 2.11 and 5.1 to 5.3, (S/S_min - 1) (E/E_min - 1) = 1.
 [[nodiscard]] std::string critical_batch_warning(double batch_tokens, double critical_tokens);
-
-/// "12.3 days late, 1.2 M USD over"; empty where nothing is missed.
-[[nodiscard]] std::string misses_text(Misses const& misses);
-/// "12.3 MWh", "4.10 GWh".
-[[nodiscard]] std::string energy_text(double kwh);
-/// "12.4 days", "3.1 hours".
-[[nodiscard]] std::string long_time_text(Seconds time);
-/// Three digits and a suffix: "8.39 M".
-[[nodiscard]] std::string rounded(double amount);
-/// "1.93 M USD".
-[[nodiscard]] std::string money_text(Money const& money);
 
 }  // namespace twinstep::reports

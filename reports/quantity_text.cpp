@@ -90,6 +90,11 @@ std::string percent_text(std::optional<double> share) {
   return share ? percent_text(*share) : std::string{kNoValue};
 }
 
+std::string change_text(double share) {
+  auto const text = fmt::format("{:+.1f} %", share * 100);
+  return text == "+0.0 %" || text == "-0.0 %" ? "0.0 %" : text;
+}
+
 std::string count_text(double count) {
   constexpr double kWholeFrom = 99.95;
   return std::abs(count) < kWholeFrom ? fmt::format("{:.1f}", count) : grouped(fmt::format("{:.0f}", count));

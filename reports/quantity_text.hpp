@@ -32,6 +32,9 @@ inline constexpr std::string_view kNoValue = "–";
 [[nodiscard]] std::string percent_text(double share);
 [[nodiscard]] std::string percent_text(std::optional<double> share);
 
+/// The same with its sign, as of a change: "+1.2 %", "-0.3 %"; "0.0 %" has none.
+[[nodiscard]] std::string change_text(double share);
+
 /// "12,345"; one decimal below 100: "12.3".
 [[nodiscard]] std::string count_text(double count);
 /// The same of what is always whole: "12,345", "12".

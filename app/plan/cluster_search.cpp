@@ -16,7 +16,6 @@ namespace {
 constexpr auto kAnyStrategy = R"(strategy={"name": "fsdp2"})";
 constexpr auto kOneSequence = "training.micro_batch=1";
 constexpr auto kAnyAccumulation = "training.gradient_accumulation=null";
-constexpr auto kEnoughForTime = Effort{.plans = 1, .most_simulations = 12};
 
 /// A GPU with less memory plans as one that is not filled to the brim.
 void leave_free(double share, hardware::Gpu& gpu) {
@@ -38,9 +37,9 @@ void check_batch(io::Node const& training) {
 /// Strategy, micro-batch and accumulation are searched; what stands there is replaced, but not whatever it is.
 void check_replaced(io::Node const& document) {
   if (auto const strategy = document.find("strategy"); strategy && !strategy->is(io::Node::Type::kArray))
-    (void)strategy->at("name").string();
+    static_cast<void>(strategy->at("name").string());
   for (auto const* const key : {"micro_batch", "gradient_accumulation"})
-    if (auto const value = document.at("training").find(key)) (void)value->integer_from(1);
+    if (auto const value = document.at("training").find(key)) static_cast<void>(value->integer_from(1));
 }
 
 }  // namespace
@@ -71,7 +70,7 @@ void ClusterSearch::leave_out_what_cannot_be_read() {
   auto const nodes = [&](std::int64_t gpus) { return gpus / base_.cluster.node.gpus; };
   auto first = possible_.begin();
   for (; first != possible_.end(); ++first) try {
-      (void)read_scenarios(options_.scenario, neutral_settings_for(nodes(*first)));
+      static_cast<void>(read_scenarios(options_.scenario, neutral_settings_for(nodes(*first))));
       break;
     } catch (InputError const& error) {
       if (std::erase(asked_.searched, *first) > 0) asked_.refused.push_back({*first, error.what()});
@@ -120,15 +119,20 @@ ClusterSearch::Searched& ClusterSearch::search(std::int64_t gpus, Effort const& 
   return searched;
 }
 
+std::optional<reports::Job> ClusterSearch::job_of(Question const& question, Candidate const& candidate,
+                                                  Duration step_time) const {
+  return reports::job_of({.step_time = step_time,
+                          .tokens = batch_tokens(),
+                          .gpus = question.scenario.cluster.gpus(),
+                          .states = checkpoint_bytes(question.scenario.model, candidate.plan)},
+                         goal_, price_);
+}
+
 reports::PlannedStep ClusterSearch::planned(Question const& question, Simulated const& simulated) const {
   auto const& [candidate, summary] = simulated;
   auto out = planned_step(question.scenario.cluster, simulated);
   out.capacity = base_.cluster.node.gpu.memory_capacity.value;
-  out.job = reports::job_of({.step_time = summary.step_time,
-                             .tokens = summary.tokens,
-                             .gpus = out.gpus,
-                             .states = checkpoint_bytes(question.scenario.model, candidate.plan)},
-                            goal_, price_);
+  out.job = job_of(question, candidate, summary.step_time);
   out.settings = settings_for(out.nodes);
   out.settings.push_back(fmt::format("training.micro_batch={}", out.micro_batch));
   if (document_of(options_.scenario, options_.settings).at("training").has("gradient_accumulation"))
@@ -167,21 +171,24 @@ bool ClusterSearch::ends_in_time(std::int64_t gpus) {
   auto const could =
       reports::job_of({.step_time = to_duration(hoped), .tokens = tokens, .gpus = gpus}, without_failures, price_);
   if (!could || reports::misses_of(*could, goal_).late) return false;
-  auto const plans = plans_on(gpus, kEnoughForTime);
+  auto const plans = plans_on(gpus, kBestOfEach);
   return !plans.empty() && !reports::misses_of(*plans.front().job, goal_).late;
 }
 
-/// By the estimates, then simulated.
+/// By the estimates, then simulated. The more GPUs, the more often one fails: the fastest step may not end the job
+/// first.
 std::optional<reports::Soonest> ClusterSearch::soonest() {
   auto best = std::optional<std::pair<Seconds, std::int64_t>>{};
   for (auto const gpus : possible_) {
-    auto const& candidates = estimated(gpus).space.candidates;
-    if (candidates.empty()) continue;
-    if (auto const time = candidates.front().estimate.step_time; !best || time < best->first) best = {time, gpus};
+    auto const& searched = estimated(gpus);
+    if (searched.space.candidates.empty()) continue;
+    auto const& fastest = searched.space.candidates.front();
+    auto const time = job_of(searched.question, fastest, to_duration(fastest.estimate.step_time))->time;
+    if (!best || time < best->first) best = {time, gpus};
   }
   if (!best) return std::nullopt;
-  auto const plans = plans_on(best->second, kEnoughForTime);
-  if (plans.empty() || plans.front().job->goodput < kLeastGoodput) return std::nullopt;
+  auto const plans = plans_on(best->second, kBestOfEach);
+  if (plans.empty() || reports::is_lost(*plans.front().job)) return std::nullopt;
   return reports::Soonest{best->second, plans.front().job->time};
 }
 

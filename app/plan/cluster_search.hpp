@@ -13,9 +13,6 @@
 
 namespace twinstep::app::plan {
 
-/// Below it a job is lost in failures.
-inline constexpr double kLeastGoodput = 1e-3;
-
 /// The search on one cluster, on whatever number of its nodes.
 class ClusterSearch {
  public:
@@ -54,6 +51,9 @@ class ClusterSearch {
   /// Estimated, and simulated no more than `effort` asks for.
   Searched& search(std::int64_t gpus, Effort const& effort);
   Searched& estimated(std::int64_t gpus);
+  /// The whole job of a candidate whose step takes `step_time`.
+  [[nodiscard]] std::optional<reports::Job> job_of(Question const& question, Candidate const& candidate,
+                                                   Duration step_time) const;
   [[nodiscard]] reports::PlannedStep planned(Question const& question, Simulated const& simulated) const;
   [[nodiscard]] bool ends_in_time(std::int64_t gpus);
   [[nodiscard]] std::optional<reports::Soonest> soonest();

@@ -72,8 +72,7 @@ reports::PlannedStep planned_step(hardware::Cluster const& cluster, Simulated co
           .token_rate = summary.token_rate,
           .counted = std::string{summary.counted},
           .mfu = summary.mfu,
-          .peak = summary.reserved_peak.total(),
-          .capacity = cluster.node.gpu.memory_capacity.value};
+          .peak = summary.reserved_peak.total()};
 }
 
 }  // namespace twinstep::app::plan

@@ -7,7 +7,7 @@
 
 namespace twinstep::app::plan {
 
-/// The columns of a simulated candidate, without job and settings.
+/// The columns of a simulated candidate, without capacity, job and settings.
 [[nodiscard]] reports::PlannedStep planned_step(hardware::Cluster const& cluster, Simulated const& simulated);
 
 /// Bytes of a checkpoint: parameters as they are held, masters and moments, once.

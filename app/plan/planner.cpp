@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "app/plan/cluster_search.hpp"
+#include "reports/job_text.hpp"
+#include "reports/quantity_text.hpp"
 #include "sim/base/input_error.hpp"
 
 namespace twinstep::app::plan {
@@ -15,8 +17,7 @@ namespace {
 using reports::GpuCount;
 using reports::PlannedStep;
 using reports::Plans;
-
-constexpr auto kOneOfEach = Effort{.plans = 1, .most_simulations = 12};
+using reports::whole_text;
 
 void check_clusters(std::vector<std::string> const& clusters) {
   for (auto each = clusters.begin(); each != clusters.end(); ++each)
@@ -67,16 +68,15 @@ void check_counts(std::vector<ClusterSearch> const& searches) {
   throw InputError{fmt::format("--gpus: {}", fmt::join(reasons, "; "))};
 }
 
-/// A job that failures hardly let go on has no end to plan for.
-void check_goodput(std::vector<PlannedStep> const& plans) {
+/// A job that failures hardly let go on has no end to plan for; `where` stands before what is wrong.
+void check_goodput(std::vector<PlannedStep> const& plans, std::string const& where = "") {
   for (auto const& plan : plans)
-    if (auto const& job = plan.job; job && !(job->goodput > kLeastGoodput))
+    if (auto const& job = plan.job; job && reports::is_lost(*job))
       throw InputError{
-          fmt::format("how often GPUs fail (--mtbf, or their profile): found a failure every {:.0f} s on {} GPUs, less "
-                      "than checkpoints of {:.0f} s and "
-                      "restarts of {:.0f} s "
-                      "leave; no job would end: give a longer time between failures, or shorter ones for those",
-                      job->failures->between_failures.count(), plan.gpus, job->failures->checkpoint.count(),
+          fmt::format("{}how often GPUs fail (--mtbf, or their profile): found a failure every {:.0f} s on {} GPUs, "
+                      "less than checkpoints of {:.0f} s and restarts of {:.0f} s leave; no job would end: give a "
+                      "longer time between failures, or shorter ones for those",
+                      where, job->failures->between_failures.count(), plan.gpus, job->failures->checkpoint.count(),
                       job->failures->restart.count())};
 }
 
@@ -107,12 +107,13 @@ void rank(Plans& plans) {
 std::string deadline_verdict(Plans const& plans, PlannedStep const& fastest) {
   auto text = fmt::format("No plan meets the deadline of {}: the fastest needs {} on {} GPUs",
                           reports::long_time_text(*plans.goal.deadline), reports::long_time_text(fastest.job->time),
-                          fastest.gpus);
+                          whole_text(fastest.gpus));
   for (auto const& each : plans.minimum) {
-    text += each.meet_deadline ? fmt::format("; {} GPUs would do", *each.meet_deadline)
-                               : fmt::format("; no number of GPUs up to {} would do", each.most);
+    text += each.meet_deadline ? fmt::format("; {} GPUs would do", whole_text(*each.meet_deadline))
+                               : fmt::format("; no number of GPUs up to {} would do", whole_text(each.most));
     if (each.soonest)
-      text += fmt::format(", the soonest is {} on {}", reports::long_time_text(each.soonest->time), each.soonest->gpus);
+      text += fmt::format(", the soonest is {} on {}", reports::long_time_text(each.soonest->time),
+                          whole_text(each.soonest->gpus));
     if (plans.minimum.size() > 1) text += fmt::format(" ({})", each.cluster);
   }
   return text + ".";
@@ -120,19 +121,19 @@ std::string deadline_verdict(Plans const& plans, PlannedStep const& fastest) {
 
 std::string budget_verdict(reports::Money const& budget, PlannedStep const& cheapest) {
   return fmt::format("No plan stays within {}: the cheapest costs {} on {} GPUs.", reports::money_text(budget),
-                     reports::money_text(*cheapest.job->cost), cheapest.gpus);
+                     reports::money_text(*cheapest.job->cost), whole_text(cheapest.gpus));
 }
 
 std::string energy_verdict(double most_kwh, PlannedStep const& thriftiest) {
   return fmt::format("No plan stays within {}: the thriftiest takes {} on {} GPUs.", reports::energy_text(most_kwh),
-                     reports::energy_text(*thriftiest.job->energy_kwh), thriftiest.gpus);
+                     reports::energy_text(*thriftiest.job->energy_kwh), whole_text(thriftiest.gpus));
 }
 
 std::string memory_verdict(Plans const& plans) {
   auto const& nearest = plans.rejected.front();
-  auto text = fmt::format("No plan fits on {} GPUs: {} {}", nearest.gpus, nearest.strategy, nearest.reason);
+  auto text = fmt::format("No plan fits on {} GPUs: {} {}", whole_text(nearest.gpus), nearest.strategy, nearest.reason);
   for (auto const& each : plans.minimum)
-    if (each.fit) text += fmt::format("; {} GPUs of {} would do", *each.fit, each.cluster);
+    if (each.fit) text += fmt::format("; {} GPUs of {} would do", whole_text(*each.fit), each.cluster);
   return text + ".";
 }
 
@@ -206,7 +207,8 @@ void ask_what_if(PlanOptions const& options, std::function<void()> const& progre
       auto& search = searches[static_cast<std::size_t>(cluster - plans.minimum.begin())];
       auto const& possible = search.asked().searched;
       if (std::ranges::find(possible, count.gpus) == possible.end()) continue;
-      auto after = search.plans_on(count.gpus, kOneOfEach);
+      auto after = search.plans_on(count.gpus, kBestOfEach);
+      check_goodput(after, fmt::format("--what-if {}: ", setting));
       plans.what_if.push_back({setting, count.cluster, count.gpus, count.best,
                                after.empty() ? std::nullopt : std::optional{std::move(after.front())}});
     }
@@ -220,7 +222,7 @@ void ask_what_if(PlanOptions const& options, std::function<void()> const& progre
 Effort effort_of(PlanOptions const& options, std::vector<ClusterSearch> const& searches) {
   auto counts = std::size_t{0};
   for (auto const& search : searches) counts += search.asked().searched.size();
-  if (counts > 1) return kOneOfEach;
+  if (counts > 1) return kBestOfEach;
   if (options.strategies.empty()) return Effort{};
   return {.plans = static_cast<std::size_t>(options.top), .most_simulations = 96};
 }

@@ -61,13 +61,6 @@ std::optional<Simulated> simulate(Question const& question, Machines const& mach
   return Simulated{candidate, std::move(*summary)};
 }
 
-/// With two micro-batches at most: more hold no more.
-std::optional<Simulated> simulate_start(Question const& question, Machines const& machines, Candidate candidate) {
-  auto& plan = candidate.plan;
-  plan.global_batch = plan.ranks * plan.micro_batch * std::min<std::int64_t>(2, strategies::accumulation(plan));
-  return simulate(question, machines, candidate);
-}
-
 struct Need {
   std::string_view of;
   Bytes needs;
@@ -187,7 +180,7 @@ std::string why_too_large(Estimate const& estimate, Capacity const& capacity) {
 }
 
 std::string why_it_fails(Question const& question, Space const& space, Candidate const& candidate) {
-  auto const simulated = simulate_start(question, *space.machines, candidate);
+  auto const simulated = simulate(question, *space.machines, candidate);
   return simulated && !simulated->summary.fits ? reports::why_it_does_not_fit(simulated->summary) : "";
 }
 
@@ -231,7 +224,7 @@ bool fits_at_all(Question const& question, Space const& space, std::function<voi
   std::ranges::stable_sort(thriftiest, {}, [](Candidate const& each) { return each.estimate.least_memory; });
   thriftiest.resize(std::min(thriftiest.size(), kThriftiest));
   return std::ranges::any_of(thriftiest, [&](Candidate const& candidate) {
-    auto const simulated = simulate_start(question, *space.machines, candidate);
+    auto const simulated = simulate(question, *space.machines, candidate);
     if (progress) progress();
     return simulated && simulated->summary.fits;
   });

@@ -92,6 +92,9 @@ struct Effort {
   std::size_t most_simulations = 24;  ///< more are not run, found or not
 };
 
+/// The best of each strategy, and no more of it.
+inline constexpr auto kBestOfEach = Effort{.plans = 1, .most_simulations = 12};
+
 /// Simulates candidates of each strategy, folded and with the memory ledger, from the fastest estimate on, until
 /// `effort.plans` fit and no estimate is left that could make one of them slower (kEstimateMargin); if too few fit,
 /// those with the least memory too. Runs on all cores; the same answer whatever their number. `progress` is told of
@@ -99,12 +102,11 @@ struct Effort {
 [[nodiscard]] Found simulate_best(Question const& question, Space const& space, Effort const& effort,
                                   std::function<void()> const& progress = {});
 
-/// Why the candidate does not fit, by a simulation of two of its micro-batches: what it needs, when and for what.
-/// Nothing if it fits after all.
+/// Why the candidate does not fit, by a simulation such as simulate_best's: what it needs, when and for what. Nothing
+/// if it fits after all. Cost: that of five micro-batches at most, however many its step has.
 [[nodiscard]] std::string why_it_fails(Question const& question, Space const& space, Candidate const& candidate);
 
-/// Whether any candidate fits, as far as those with the least memory tell. Simulates steps of two micro-batches at
-/// most: more hold no more.
+/// Whether any candidate fits by a simulation such as simulate_best's, as far as those with the least memory tell.
 [[nodiscard]] bool fits_at_all(Question const& question, Space const& space,
                                std::function<void()> const& progress = {});
 

@@ -13,10 +13,10 @@ using strategies::Recompute;
 
 /// Divisors of the ranks that a node's GPUs, or whole nodes, make; less than all of them.
 std::vector<std::int64_t> group_sizes(RankLayout const& layout) {
-  auto const& [ranks, gpus_per_node, has_drives, accumulates] = layout;
   auto sizes = std::vector<std::int64_t>{};
-  for (std::int64_t size = 2; size < ranks; ++size)
-    if (ranks % size == 0 && (size % gpus_per_node == 0 || gpus_per_node % size == 0)) sizes.push_back(size);
+  for (std::int64_t size = 2; size < layout.ranks; ++size)
+    if (layout.ranks % size == 0 && (size % layout.gpus_per_node == 0 || layout.gpus_per_node % size == 0))
+      sizes.push_back(size);
   return sizes;
 }
 

@@ -24,16 +24,18 @@ struct WorkChoice {
   bool offloads_activations = false;
 };
 
+/// The ranks that a strategy shards among, as far as its options depend on them.
+struct RankLayout {
+  std::int64_t ranks = 1;
+  std::int64_t gpus_per_node = 1;
+  bool has_drives = false;   ///< in every node
+  bool accumulates = false;  ///< a step may have several micro-batches
+};
+
 /// Every strategy that there is, alone and in each kind of groups that it has: groups divide the ranks, and a node's
 /// GPUs or whole nodes make them. Options that only change what overlaps are tried where the default is not the fastest
 /// everywhere (DeepSpeed's overlap_comm, gradients that wait for the last micro-batch); options that change the
 /// arithmetic of training (ZeRO++'s 4 and 8 bits) are not. States go to NVMe where nodes have drives.
-struct RankLayout {
-  std::int64_t ranks = 1;
-  std::int64_t gpus_per_node = 1;
-  bool has_drives = false;
-  bool accumulates = false;  ///< a step may have several micro-batches
-};
 [[nodiscard]] std::vector<StrategyChoice> strategy_choices(RankLayout const& layout);
 
 /// Every micro-batch that divides the `samples` of a rank, with each kind of recomputation that the model has, and with

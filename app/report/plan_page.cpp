@@ -5,7 +5,7 @@
 
 #include "app/report/pages.hpp"
 #include "app/report/scale.hpp"
-#include "reports/plan.hpp"
+#include "reports/job_text.hpp"
 
 namespace twinstep::app {
 namespace {

@@ -9,12 +9,6 @@
 namespace twinstep::app {
 namespace {
 
-/// "+1.2 %"; "0.0 %" without a sign.
-std::string change_text(double change) {
-  auto const text = fmt::format("{:+.1f} %", change * 100);
-  return text == "+0.0 %" || text == "-0.0 %" ? "0.0 %" : text;
-}
-
 /// What changes the step time by less says nothing.
 constexpr double kLeastEffect = 0.0005;
 
@@ -43,8 +37,8 @@ reports::PageTable table_of(std::vector<Effect> const& effects) {
   auto table = reports::PageTable{.title = "Change of the step time",
                                   .headers = {"parameter", "10 % more", "10 % less", "path"}};
   for (auto const& effect : effects)
-    table.rows.push_back(
-        {effect.parameter.name, change_text(effect.more), change_text(effect.less), effect.parameter.path});
+    table.rows.push_back({effect.parameter.name, reports::change_text(effect.more), reports::change_text(effect.less),
+                          effect.parameter.path});
   return table;
 }
 
@@ -59,7 +53,8 @@ reports::Section sensitivity_section(Question const& question) {
   section.text = fmt::format(
       "Each parameter of the machine by itself, simulated anew for {}. The step depends most on the {}: a tenth more "
       "of it changes the step time by {}, a tenth less by {}.",
-      question.scenarios[*best].strategy_title, first.parameter.name, change_text(first.more), change_text(first.less));
+      question.scenarios[*best].strategy_title, first.parameter.name, reports::change_text(first.more),
+      reports::change_text(first.less));
   if (first.size() >= kLeastEffect) section.charts.push_back(tornado(effects));
   section.tables.push_back(table_of(effects));
   return section;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/job_text.hpp"
 #include "reports/quantity_text.hpp"
 
 namespace twinstep::reports {
@@ -55,14 +56,14 @@ struct Place {
   }
   void add_cells(PlannedStep const& plan, std::vector<Cell>& cells) const {
     if (cluster) cells.emplace_back(plan.cluster);
-    if (gpus) cells.emplace_back(std::to_string(plan.gpus));
+    if (gpus) cells.emplace_back(whole_text(plan.gpus));
   }
 };
 
 /// " on 512 GPUs", where all of them do.
 std::string common_place(std::vector<PlannedStep> const& plans) {
   auto const gpus = plans.front().gpus;
-  return Place{plans}.gpus ? "" : fmt::format(" on {} GPU{}", gpus, gpus == 1 ? "" : "s");
+  return Place{plans}.gpus ? "" : fmt::format(" on {} GPU{}", whole_text(gpus), gpus == 1 ? "" : "s");
 }
 
 std::string ranking(Plans const& plans, TextStyle const& style) {
@@ -126,7 +127,7 @@ std::string failures(PlannedStep const& plan, std::string const& source, TextSty
   return wrapped(
       fmt::format("on {} GPUs a failure every {}, a checkpoint of {} every {:.0f} min (Daly, FGCS 22 (3), 2006; by "
                   "Young, CACM 17 (9), 1974: {:.0f} min), a restart of {}; how often: {}",
-                  plan.gpus, long_time_text(job.failures->between_failures),
+                  whole_text(plan.gpus), long_time_text(job.failures->between_failures),
                   time_text(to_duration(job.failures->checkpoint)), job.checkpoints->count() / 60,
                   young_interval(*job.failures).count() / 60, time_text(to_duration(job.failures->restart)), source),
       "  ", style);
@@ -148,7 +149,7 @@ std::string counts(Plans const& plans, TextStyle const& style) {
     if (!count.best) continue;
     auto cells = std::vector<Cell>{};
     if (has_clusters) cells.emplace_back(count.cluster);
-    for (auto&& text : {std::to_string(count.gpus), plan_text(*count.best), time_text(count.best->step_time)})
+    for (auto&& text : {whole_text(count.gpus), plan_text(*count.best), time_text(count.best->step_time)})
       cells.emplace_back(text);
     if (has_jobs) cells.insert(cells.end(), {long_time_text(count.best->job->time), cost_text(*count.best->job)});
     if (has_limits(plans.goal)) cells.push_back(verdict_of(*count.best->job, plans.goal));
@@ -158,9 +159,9 @@ std::string counts(Plans const& plans, TextStyle const& style) {
   if (!plans.plans.empty()) text += table.render(style);
   for (auto const& count : plans.counts)
     if (!count.best)
-      text +=
-          wrapped(fmt::format("{} GPUs{}: {}", count.gpus, has_clusters ? " of " + count.cluster : "", count.reason),
-                  "  ", style);
+      text += wrapped(fmt::format("{} GPUs{}: {}", whole_text(count.gpus), has_clusters ? " of " + count.cluster : "",
+                                  count.reason),
+                      "  ", style);
   return text;
 }
 
@@ -168,8 +169,8 @@ std::string front(Plans const& plans, TextStyle const& style) {
   if (plans.counts.size() < 2 || plans.pareto.empty()) return {};
   auto text = "\n" + header("None is both faster and cheaper (Pareto)", style);
   if (plans.pareto.size() == 1)
-    return text + wrapped(fmt::format("{} GPUs of {} are both the fastest and the cheapest", plans.pareto.front().gpus,
-                                      plans.pareto.front().cluster),
+    return text + wrapped(fmt::format("{} GPUs of {} are both the fastest and the cheapest",
+                                      whole_text(plans.pareto.front().gpus), plans.pareto.front().cluster),
                           "  ", style);
   auto const& job = plans.pareto.front().job;
   auto table = Table{{{"cluster", Align::kLeft, true},
@@ -181,15 +182,10 @@ std::string front(Plans const& plans, TextStyle const& style) {
                                    : "GPU-hours"}}};
   for (auto const& plan : plans.pareto)
     table.add_row(
-        {plan.cluster, std::to_string(plan.gpus), plan_text(plan),
+        {plan.cluster, whole_text(plan.gpus), plan_text(plan),
          job ? long_time_text(plan.job->time) : time_text(plan.step_time),
          job ? cost_text(*plan.job) : count_text(to_seconds(plan.step_time).count() * static_cast<double>(plan.gpus))});
   return text + table.render(style);
-}
-
-/// "-12.3 %"
-std::string change_text(double before, double after) {
-  return fmt::format("{:+.1f} %", 100 * (after / before - 1));
 }
 
 std::string what_if(Plans const& plans, TextStyle const& style) {
@@ -208,9 +204,9 @@ std::string what_if(Plans const& plans, TextStyle const& style) {
       auto const step = [](std::optional<PlannedStep> const& plan) {
         return plan ? time_text(plan->step_time) : std::string{kNoValue};
       };
-      table.add_row({cluster, std::to_string(gpus), after ? plan_text(*after) : "none fits", step(before), step(after),
+      table.add_row({cluster, whole_text(gpus), after ? plan_text(*after) : "none fits", step(before), step(after),
                      before && after
-                         ? change_text(to_seconds(before->step_time).count(), to_seconds(after->step_time).count())
+                         ? change_text(to_seconds(after->step_time).count() / to_seconds(before->step_time).count() - 1)
                          : std::string{kNoValue}});
     }
     text += table.render(style);
@@ -221,13 +217,14 @@ std::string what_if(Plans const& plans, TextStyle const& style) {
 std::string minimum(Plans const& plans, TextStyle const& style) {
   auto text = std::string{};
   for (auto const& each : plans.minimum) {
-    auto line = each.fit ? fmt::format("{} GPUs at least fit", *each.fit)
-                         : fmt::format("no plan fits on up to {} GPUs", each.most);
+    auto line = each.fit ? fmt::format("{} GPUs at least fit", whole_text(*each.fit))
+                         : fmt::format("no plan fits on up to {} GPUs", whole_text(each.most));
     if (plans.goal.deadline)
-      line += each.meet_deadline ? fmt::format(", {} end in time", *each.meet_deadline)
-                                 : fmt::format(", none of up to {} end in time", each.most);
+      line += each.meet_deadline ? fmt::format(", {} end in time", whole_text(*each.meet_deadline))
+                                 : fmt::format(", none of up to {} end in time", whole_text(each.most));
     if (each.soonest)
-      line += fmt::format("; the soonest is {} on {}", long_time_text(each.soonest->time), each.soonest->gpus);
+      line +=
+          fmt::format("; the soonest is {} on {}", long_time_text(each.soonest->time), whole_text(each.soonest->gpus));
     text += wrapped(fmt::format("{} ({}; of numbers that divide the global batch)", line, each.cluster), "  ", style);
   }
   return text;
@@ -239,8 +236,8 @@ std::string rejections(Plans const& plans, TextStyle const& style) {
   auto count = std::size_t{0};
   for (auto const& each : plans.rejected) {
     if (each.others_fit || ++count > kShownRejections) continue;
-    table.add_row({std::to_string(each.gpus), each.strategy,
-                   each.count > 0 ? count_text(static_cast<double>(each.count)) : std::string{kNoValue}, each.reason});
+    table.add_row({whole_text(each.gpus), each.strategy,
+                   each.count > 0 ? whole_text(each.count) : std::string{kNoValue}, each.reason});
   }
   if (count == 0) return {};
   auto text = "\n" + header("Strategies that do not fit", style) + table.render(style);
@@ -292,7 +289,8 @@ std::string shell_text(std::string_view word) {
 
 std::string plans_text(Plans const& plans, std::string const& command, TextStyle const& style) {
   auto text = header(fmt::format("{}: {} configurations, {} simulated", plans.model,
-                                 fmt::group_digits(plans.configurations), plans.simulations),
+                                 whole_text(static_cast<std::int64_t>(plans.configurations)),
+                                 whole_text(static_cast<std::int64_t>(plans.simulations))),
                      style);
   text += premises(plans, style);
   for (auto const& line : plans.verdict) text += wrapped(line, "", style);

@@ -155,6 +155,17 @@ TEST_CASE("an unreachable deadline is answered with the soonest end that is reac
   CHECK_THAT(std::string{found.at("verdict").elements().front().string()}, Catch::Contains("the soonest is"));
 }
 
+TEST_CASE("where more GPUs mostly fail the soonest end is on fewer", "[cli][plan]") {
+  // On 8 GPUs a failure every 600 s, checkpoints of 60 s and restarts of 600 s: Daly's interval is 230 s, and 0.23 of
+  // the time is work. On 16 and 32 GPUs, with at best a half and a quarter of the work each, it is 0.067 and 0.006.
+  auto const found = answer({"--gpus", "8", "--tokens", "2T", "--deadline", "1 hour", "--mtbf", "4800 s/GPU",
+                             "--checkpoint", "60 s", "--restart", "10 min"});
+  auto const soonest = found.at("minimum_gpus").elements().front().at("soonest");
+  CHECK(first_plan(found).at("job").at("goodput").number() == Approx(0.227).epsilon(0.01));
+  CHECK(soonest.at("gpus").integer() == 8);
+  CHECK(soonest.at("time_s").number() == first_plan(found).at("job").at("time_s").number());
+}
+
 TEST_CASE("every number of GPUs that is named is answered, with a plan or with the reason why none", "[cli][plan]") {
   auto const counts = answer({"--gpus", "24,8,12,8"}).at("counts").elements();
   REQUIRE(counts.size() == 3);
@@ -244,5 +255,9 @@ TEST_CASE("questions that cannot be asked of a plan name the way out", "[cli][pl
   CHECK_THAT(refusal({"--cluster", "dgx-h100-ndr", "--cluster", "dgx-h100-ndr"}), Catch::Contains("twice"));
   CHECK_THAT(refusal({"--cluster", "dgx-h100-ndx"}), Catch::Contains("did you mean"));
   CHECK_THAT(refusal({"--what-if", "cluster.nodes=0"}), Catch::Contains("--what-if cluster.nodes=0: "));
+  // A million failures in a thousand days of one GPU are one every 2.7 s of 32.
+  CHECK_THAT(refusal({"--tokens", "2T", "--checkpoint", "60 s", "--restart", "10 min", "--what-if",
+                      "cluster.gpu.failures_per_thousand_days=1e6"}),
+             Catch::Contains("--what-if cluster.gpu.") && Catch::Contains("a failure every 3 s on 32 GPUs"));
   CHECK_THAT(refusal({"--tokens", "nan"}), Catch::Contains("above zero"));
 }

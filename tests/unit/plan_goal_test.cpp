@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "app/plan/read_goal.hpp"
 #include "reports/plan.hpp"
 #include "sim/base/input_error.hpp"
@@ -108,6 +110,13 @@ TEST_CASE("a job takes its steps over its goodput, and costs and burns by the ho
   CHECK(failing.failures->checkpoint.count() == Approx(50));
   CHECK(failing.time.count() == Approx(3600 / failing.goodput));
   CHECK(failing.goodput < 0.9);
+}
+
+TEST_CASE("a job that failures leave less than a thousandth of its time is lost", "[plan][goal]") {
+  CHECK(reports::is_lost({.goodput = 0}));
+  CHECK(reports::is_lost({.goodput = 0.0009}));
+  CHECK(reports::is_lost({.goodput = std::nan("")}));
+  CHECK_FALSE(reports::is_lost({.goodput = 0.0011}));
 }
 
 TEST_CASE("a job misses the limits that it is beyond, by as much", "[plan][goal]") {

@@ -51,6 +51,15 @@ TEST_CASE("shares and counts", "[reports][text]") {
   CHECK(count_text(1'234'567) == "1,234,567");
   CHECK(count_text(999) == "999");
   CHECK(count_text(12.34) == "12.3");
+  CHECK(whole_text(8) == "8");
+  CHECK(whole_text(12'345) == "12,345");
+}
+
+TEST_CASE("changes have a sign, but for those that round to none", "[reports][text]") {
+  CHECK(change_text(0.012) == "+1.2 %");
+  CHECK(change_text(-0.123) == "-12.3 %");
+  CHECK(change_text(0.0004) == "0.0 %");
+  CHECK(change_text(-0.0004) == "0.0 %");
 }
 
 TEST_CASE("a bar is as long as its share, and never empty for more than nothing", "[reports][text]") {
