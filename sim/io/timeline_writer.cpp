@@ -160,8 +160,8 @@ void TimelineWriter::write_span(Span const& span) {
 }
 
 /// An arrow from the host to what it issued, as libkineto draws them from a launch to its kernel. An arrow begins in an
-/// event, so the launch is one too. Viewers bind both ends to the last event of their row, which stands before them, and
-/// know of an arrow from its begin on, which stands before its end also where both are at one moment.
+/// event, so the launch is one too. Viewers bind both ends to the last event of their row, which stands before them,
+/// and know of an arrow from its begin on, which stands before its end also where both are at one moment.
 void TimelineWriter::write_issue(Span const& span) {
   auto const pid = span.track.index() + 1;
   auto const ts = microseconds(nanoseconds(span.issue));
