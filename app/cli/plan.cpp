@@ -36,9 +36,8 @@ void add_job(CLI::App& command, PlanOptions& options) {
   command.add_option("--pue", options.pue, "Power of the facility over its nodes'; 1 without")->type_name("FACTOR");
   command
       .add_option("--mtbf", options.mtbf,
-                  "Mean time between failures, in place of what the\nGPU's profile says: \"50677 h/GPU\" is Llama 3's "
-                  "(419\nin 54 days on 16,384 GPUs, "
-                  "arXiv 2407.21783)")
+                  "Mean time between failures, in place of what the\nGPU's profile says: \"50677 h/GPU\" is Llama "
+                  "3's\n(419 in 54 days on 16,384 GPUs, arXiv 2407.21783)")
       ->type_name("TIME");
   command
       .add_option("--checkpoint", options.checkpoint,

@@ -70,19 +70,22 @@ std::string ranking(Plans const& plans, TextStyle const& style) {
   auto const place = Place{plans.plans};
   auto columns = std::vector<Column>{{"#"}};
   place.add_columns(columns);
-  for (auto&& column :
-       {Column{"strategy", Align::kLeft, true}, Column{"batch"}, Column{"recompute", Align::kLeft, true},
-        Column{"step"}, Column{plans.plans.front().counted + "/s"}, Column{"MFU"}, Column{"GiB"}})
+  for (auto&& column : {Column{"strategy", Align::kLeft, true}, Column{"batch"},
+                        Column{"recompute", Align::kLeft, true}, Column{"step"}})
     columns.push_back(column);
+  // All plans take the same batch, so that the rate says what the step does: it goes where clusters need its place.
+  if (!place.cluster) columns.push_back({plans.plans.front().counted + "/s"});
+  for (auto const* const name : {"MFU", "GiB"}) columns.push_back({name});
   auto table = Table{std::move(columns)};
   for (std::size_t i = 0; i < plans.plans.size(); ++i) {
     auto const& plan = plans.plans[i];
     auto cells = std::vector<Cell>{std::to_string(i + 1)};
     place.add_cells(plan, cells);
-    for (auto&& text :
-         {plan_text(plan), fmt::format("{}×{}", plan.micro_batch, plan.accumulation), plan.recompute,
-          time_text(plan.step_time), count_text(plan.token_rate.count()), percent_text(plan.mfu), giga(plan.peak)})
+    for (auto&& text : {plan_text(plan), fmt::format("{}×{}", plan.micro_batch, plan.accumulation), plan.recompute,
+                        time_text(plan.step_time)})
       cells.emplace_back(text);
+    if (!place.cluster) cells.emplace_back(count_text(plan.token_rate.count()));
+    for (auto&& text : {percent_text(plan.mfu), giga(plan.peak)}) cells.emplace_back(text);
     table.add_row(std::move(cells));
   }
   return table.render(style);
@@ -302,6 +305,8 @@ std::string plans_text(Plans const& plans, std::string const& command, TextStyle
       text += "\n" + header("The whole job", style) + jobs(plans, style);
       if (plans.plans.front().job->failures)
         text += failures(plans.plans.front(), plans.goal.reliability->source, style);
+      else
+        text += wrapped("failures are not counted; with --checkpoint and --restart they are", "  ", style);
       for (auto const& price : plans.prices)
         text += fmt::format("  at {:.4g} {} a GPU-hour ({})\n", price.per_gpu_hour.amount, price.per_gpu_hour.currency,
                             price.date);

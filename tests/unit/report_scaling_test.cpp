@@ -12,9 +12,9 @@ using namespace twinstep::app;
 namespace {
 
 /// One layer of 8192 × 8192 in fp32: 256 MiB of gradients, reduced by one all_reduce when the backward pass is over, so
-/// that nothing hides it. Nodes have one GPU and one NIC behind an ideal switch.
+/// that nothing hides it. Nodes have one GPU and one NIC behind an ideal switch; no rank is late.
 constexpr auto kScenario = R"({
-  "cluster": {"profile": "flat-switch", "nodes": 2},
+  "cluster": {"profile": "flat-switch", "nodes": 2, "stack": "none"},
   "model": {"family": "mlp", "widths": [8192, 8192]},
   "training": {"micro_batch": 8192, "global_batch": 16384, "precision": "fp32"},
   "strategy": {"name": "naive"}
