@@ -15,7 +15,7 @@ offload are searched.
   twinstep plan SCENARIO.json --gpus 512
   twinstep plan SCENARIO.json --gpus 64..4096 --tokens 15T --deadline 60d
   twinstep plan SCENARIO.json --gpus 256,512 \
-      --what-if cluster.node.nic='800 Gb/s'
+      --what-if cluster.fabric.port='200 Gb/s'
   twinstep plan SCENARIO.json --tokens 15T --price "2.5 USD/GPU-hour@2026-11" \
       --power "10.2 kW/node" --pue 1.2 \
       --mtbf "50000 h/GPU" --checkpoint "2 TB/s" --restart "10 min"
