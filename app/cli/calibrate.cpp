@@ -13,7 +13,7 @@ void add_calibrate(CLI::App& program, int& exit_code) {
   command->add_option("CLUSTER", options->cluster, "The profile to begin with: a name, a file or facts")->required();
   command
       ->add_option("--measurements", options->files,
-                   "JSON records, as `twinstep measure … --json`\nprints them, or text logs of nccl-tests")
+                   "JSON records, as `twinstep measure` writes\nthem, or text logs of nccl-tests")
       ->required();
   command->add_option("--out", options->out, "The calibrated profile: names CLUSTER, and\noverrides what was fitted")
       ->required();

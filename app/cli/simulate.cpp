@@ -17,7 +17,7 @@ constexpr auto kScenario = R"(A scenario:
   }
 "model" may be {"hf_config": "PATH/config.json"} too, seen from the scenario's
 folder. `twinstep profiles list` names the clusters. Strategies: naive, ddp,
-zero-1, zero-2, zero-3.
+zero-1 to -3, fsdp1, fsdp2, deepspeed-1 to -3, megatron.
 
 --set reaches every part of the machine; a number in PATH counts the members of
 a list from 0:

@@ -24,10 +24,13 @@ double CellScale::place(double value) const {
 }
 
 std::size_t CellScale::cell(double value, std::size_t cells) const {
+  return static_cast<std::size_t>(std::lround(position(value, cells)));
+}
+
+double CellScale::position(double value, std::size_t cells) const {
   auto const length = place(high_) - place(low_);
   if (!(length > 0)) return 0;
-  auto const share = std::clamp((place(value) - place(low_)) / length, 0.0, 1.0);
-  return static_cast<std::size_t>(std::lround(share * static_cast<double>(cells - 1)));
+  return std::clamp((place(value) - place(low_)) / length, 0.0, 1.0) * static_cast<double>(cells - 1);
 }
 
 double CellScale::value(std::size_t cell, std::size_t cells) const {

@@ -23,6 +23,8 @@ class CellScale {
 
   /// The one of `cells` cells in which a number stands that the scale has; those beyond its ends are at its ends.
   [[nodiscard]] std::size_t cell(double value, std::size_t cells) const;
+  /// The same between the middles of cells: cell i reaches from i - 0.5 to i + 0.5.
+  [[nodiscard]] double position(double value, std::size_t cells) const;
   /// The number in the middle of a cell. Requires two cells.
   [[nodiscard]] double value(std::size_t cell, std::size_t cells) const;
 

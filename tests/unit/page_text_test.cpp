@@ -69,6 +69,24 @@ TEST_CASE("a timeline has a row for each stream", "[reports][page_text]") {
   CHECK(text[2] == "    0 ms       time       13 ms");
 }
 
+TEST_CASE("a cell of a timeline shows what has most of it", "[reports][page_text]") {
+  // A hundred milliseconds, nine tenths of each of one kind and the last tenth of another, in 27 cells.
+  auto long_spans = Series{.name = "long", .style = SeriesStyle::kSpans};
+  auto short_spans = Series{.name = "short", .style = SeriesStyle::kSpans};
+  for (auto i = 0; i < 100; ++i) {
+    long_spans.points.push_back({i + 0.0, 0});
+    long_spans.x_ends.push_back(i + 0.9);
+    short_spans.points.push_back({i + 0.9, 0});
+    short_spans.x_ends.push_back(i + 1.0);
+  }
+  auto const chart = Chart{.x = {.name = "time", .unit = "ms"},
+                           .y = {.categories = {"gpu"}},
+                           .series = {std::move(long_spans), std::move(short_spans)}};
+  auto const row = lines(chart_text(chart, {.width = 31})).front();
+  CHECK_THAT(row, !Catch::Contains("▒"));
+  CHECK_THAT(row, Catch::Contains("█████"));
+}
+
 TEST_CASE("points of a line are at their places, on logarithmic axes too", "[reports][page_text]") {
   // 1 to 100 and 1 to 100 in decades: 10 is in the middle of both.
   auto const chart = Chart{.x = {.is_logarithmic = true},
