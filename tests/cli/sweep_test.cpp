@@ -9,6 +9,7 @@
 #include "app/sweep/database.hpp"
 #include "app/sweep/results.hpp"
 #include "reports/table.hpp"
+#include "sim/base/input_error.hpp"
 #include "sim/io/document.hpp"
 #include "tests/cli/sweep_support.hpp"
 #include "tests/support/catch.hpp"
@@ -414,8 +415,15 @@ TEST_CASE("results that are taken away while the sweep runs are missed", "[cli][
   auto const out = folder.path("results.sqlite");
   auto const process = start_twinstep({"sweep", sweep, "--out", out}, folder.path("err"));
   auto const deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
-  while (!std::filesystem::exists(out) && std::chrono::steady_clock::now() < deadline)
-    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  auto const has_rows = [&out] {
+    try {
+      return !read_results(out).rows.empty();
+    } catch (InputError const&) {
+      return false;
+    }
+  };
+  while (!has_rows() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds{10});
   CHECK(std::filesystem::remove(out));
   CHECK(wait_for(process) == 2);
   CHECK_THAT(read_file(folder.path("err")), Contains("was removed or replaced while the sweep wrote into it"));
