@@ -36,7 +36,7 @@ Estimate estimate(StrategyTerms const& strategy, WorkTerms const& work, std::int
                     update_seconds(strategy.last);
   auto const& held = micro_batches > 1 ? strategy.repeated : strategy.once;
   auto const kept = static_cast<double>(work.kept.count());
-  auto const beside = work.offloads_activations ? kept : std::max(held.at_turn + kept, held.at_most);
+  auto const beside = std::max(held.at_most, work.offloads_activations ? kept : held.at_turn + kept);
   return {Seconds{step}, to_bytes(held.always + beside), to_bytes(held.on_host), to_bytes(held.on_nvme)};
 }
 

@@ -137,8 +137,8 @@ class Adding {
     auto const* elementwise = std::get_if<Elementwise>(&op.work);
     if (elementwise == nullptr) return 0;
     auto const& node = machine_.cluster().node;
-    return static_cast<double>(value(elementwise->elements) * elementwise->bytes_per_element * node.gpus) /
-           node.host.memory_bandwidth.value.count();
+    return static_cast<double>(value(elementwise->elements) * elementwise->bytes_per_element * node.gpus_on_host()) /
+           (node.host.memory_bandwidth.value.count() * node.host.memory_efficiency.value);
   }
 
   void add(Communication const& communication, Pass pass, bool is_beside) {

@@ -79,14 +79,14 @@ TEST_CASE("the closed form is within 5 % of the folded simulation in the median,
   CHECK(rank_agreement(all) > 0.8);
 }
 
-TEST_CASE("what a plan holds at least is no more than what it is simulated to hold, but for 4 %", "[plan]") {
+TEST_CASE("what a plan holds at least is no more than what it is simulated to hold, but for 2 %", "[plan]") {
   auto const& all = hundred_compared();
   for (auto const& each : all) {
     INFO(each.name);
-    CHECK(each.least_memory < 1.04 * each.peak);
+    CHECK(each.least_memory < 1.02 * each.peak);
   }
   // And no idle bound either: in the middle of the space it is most of what is held.
-  CHECK(std::ranges::count_if(all, [](Compared const& each) { return each.least_memory > 0.65 * each.peak; }) >
+  CHECK(std::ranges::count_if(all, [](Compared const& each) { return each.least_memory > 0.7 * each.peak; }) >
         std::ssize(all) / 2);
 }
 
