@@ -205,7 +205,7 @@ hardware::Fabric Reader::fabric(Node const& node) const {
 
 hardware::Stack Reader::stack(Node const& node) const {
   node.allow_only({"name", "description", "attention", "compute", "elementwise", "loss", "optimizer", "gradient_bytes",
-                   "held_sms", "lateness", "fitted_on"});
+                   "held_sms", "rank_spread", "fitted_on"});
   auto stack = hardware::Stack{.name = text(node, "name"),
                                .description = optional_text(node, "description"),
                                .attention = optional_text(node, "attention"),
@@ -215,7 +215,7 @@ hardware::Stack Reader::stack(Node const& node) const {
                                .optimizer = sourced(node, "optimizer", positive_number),
                                .gradient_bytes = sourced(node, "gradient_bytes", number_from_zero),
                                .held_sms = sourced(node, "held_sms", fraction_from_zero),
-                               .lateness = sourced(node, "lateness", number_from_zero)};
+                               .rank_spread = sourced(node, "rank_spread", fraction_from_zero)};
   if (auto const families = node.find("fitted_on"))
     for (auto const& family : families->elements())
       stack.fitted_on.push_back({text(family, "family"), count(family.at("most_nodes"))});

@@ -291,7 +291,7 @@ void put(Writer& out, std::string_view key, hardware::Stack const& stack) {
   put(out, "optimizer", stack.optimizer);
   put(out, "gradient_bytes", stack.gradient_bytes);
   put(out, "held_sms", stack.held_sms);
-  put(out, "lateness", stack.lateness);
+  put(out, "rank_spread", stack.rank_spread);
   out.open("fitted_on", '[');
   for (auto const& seen : stack.fitted_on) {
     out.open("", '{');

@@ -19,9 +19,13 @@ double pass_seconds(Pass pass, Sheet const& strategy, WorkTerms const& work, dou
   return std::max(device, both(Part::kHost));
 }
 
-double update_seconds(Sheet const& strategy) {
-  auto const device = strategy.at(Pass::kUpdate, Part::kCompute) + strategy.at(Pass::kUpdate, Part::kExposed);
-  return std::max(device, strategy.at(Pass::kUpdate, Part::kHost));
+/// While one of the sub-groups is updated, the one before is written to drives and the next is read.
+double update_seconds(Sheet const& strategy, std::int64_t sub_groups) {
+  auto const of = [&](Part part) { return strategy.at(Pass::kUpdate, part); };
+  auto const updated = of(Part::kCompute) + of(Part::kExposed);
+  auto const slowest = std::max({updated, of(Part::kRead), of(Part::kWritten)});
+  auto const others = updated + of(Part::kRead) + of(Part::kWritten) - slowest;
+  return std::max(slowest + others / static_cast<double>(sub_groups), of(Part::kHost));
 }
 
 }  // namespace
@@ -33,7 +37,7 @@ Estimate estimate(StrategyTerms const& strategy, WorkTerms const& work, std::int
   };
   auto const step = micro_batch(strategy.last) +
                     static_cast<double>(micro_batches - 1) * micro_batch(strategy.earlier) +
-                    update_seconds(strategy.last);
+                    update_seconds(strategy.last, strategy.sub_groups);
   auto const& held = micro_batches > 1 ? strategy.repeated : strategy.once;
   auto const kept = static_cast<double>(work.kept.count());
   auto const beside = std::max(held.at_most, work.offloads_activations ? kept : held.at_turn + kept);

@@ -21,7 +21,9 @@ struct Estimate {
 ///
 ///     exposed + max(compute, inside nodes, between nodes, copies)
 ///
-/// where compute is slower by the SMs that communication holds as long as it runs. Cost: some forty operations.
+/// where compute is slower by the SMs that communication holds as long as it runs. An update on drives takes as long as
+/// the slowest of read, update and write, and for one sub-group of the optimizer also the other two. Cost: some forty
+/// operations.
 [[nodiscard]] Estimate estimate(StrategyTerms const& strategy, WorkTerms const& work, std::int64_t micro_batches);
 
 }  // namespace twinstep::app::plan

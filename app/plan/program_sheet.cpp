@@ -77,7 +77,6 @@ class Adding {
   ProgramSums sums() {
     for (std::size_t i = 0; i < role_.operations.size(); ++i)
       if (!role_.operations[i].is_on_host()) add(i);
-    add_update_of_drives();
     add_memory();
     return sums_;
   }
@@ -99,7 +98,8 @@ class Adding {
       add(*communication, pass, is_beside);
     else if (auto const* copy = std::get_if<Copy>(&op.work);
              copy != nullptr && pass == Pass::kUpdate && rate_to_drives(*copy))
-      (copy->direction == CopyDirection::kHostToNvme ? written_ : read_) += seconds(*copy);
+      sums_.sheet.at(pass, copy->direction == CopyDirection::kHostToNvme ? Part::kWritten : Part::kRead) +=
+          seconds(*copy);
     else if (copy != nullptr)
       sums_.sheet.at(pass, is_beside ? Part::kCopies : Part::kExposed) += seconds(*copy);
     else if (role_.streams[op.stream.index()].is_on_host)
@@ -127,11 +127,6 @@ class Adding {
     if (!node.drives || (!reads && copy.direction != CopyDirection::kHostToNvme)) return std::nullopt;
     auto const ranks = static_cast<double>(node.gpus_on_host());
     return (reads ? node.drives->read.value : node.drives->write.value) * (1 / ranks);
-  }
-  /// While one part of the states is updated, the one before is written and the next is read.
-  void add_update_of_drives() {
-    auto& update = sums_.sheet.at(Pass::kUpdate, Part::kExposed);
-    update = std::max({update, read_, written_});
   }
   [[nodiscard]] double host_seconds(Operation const& op) const {
     auto const* elementwise = std::get_if<Elementwise>(&op.work);
@@ -202,8 +197,6 @@ class Adding {
   Passes passes_;
   BytesPerSecond host_copy_rate_ = host_copy_rate(machine_);
   CollectiveTimes& known_;
-  double read_ = 0;     // seconds from drives in the update
-  double written_ = 0;  // … to them
   ProgramSums sums_;
 };
 

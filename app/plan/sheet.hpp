@@ -18,7 +18,9 @@ enum class Part : std::uint8_t {
   kInside,   ///< communication beside kernels that stays in nodes
   kBetween,  ///< … that leaves them
   kCopies,   ///< copies to and from host memory beside kernels
-  kHost      ///< the host's own time to launch all that
+  kHost,     ///< the host's own time to launch all that
+  kRead,     ///< of an update, from drives
+  kWritten   ///< … to them
 };
 
 /// Seconds by pass and part. A sheet is linear in the model's layers and in micro-batches as far as the step is, so
@@ -48,7 +50,7 @@ class Sheet {
   }
 
  private:
-  static constexpr std::size_t kParts = 6;
+  static constexpr std::size_t kParts = 8;
   static constexpr std::size_t kCells = 3 * kParts;
   [[nodiscard]] static constexpr std::size_t index(Pass pass, Part part) {
     return static_cast<std::size_t>(pass) * kParts + static_cast<std::size_t>(part);

@@ -115,7 +115,8 @@ StrategyTerms strategy_terms(ModelSpec const& model, Plan const& plan, engine::M
           .earlier = (two.sheet - one.sheet).clamped(),
           .once = one.held,
           .repeated = two.held,
-          .held_sms = static_cast<double>(std::max(one.held_sms, two.held_sms))};
+          .held_sms = static_cast<double>(std::max(one.held_sms, two.held_sms)),
+          .sub_groups = divide_up(divide_up(parameter_count(model), plan.ranks), plan.deepspeed.sub_group_size)};
 }
 
 }  // namespace twinstep::app::plan

@@ -19,11 +19,12 @@ struct HeldMemory {
 /// What a strategy adds to the model's kernels: the terms that depend on the strategy, its options and the ranks,
 /// whatever the micro-batch and recomputation.
 struct StrategyTerms {
-  Sheet last;           ///< with the last micro-batch of a step, and the update
-  Sheet earlier;        ///< with each micro-batch before it
-  HeldMemory once;      ///< of a step of one micro-batch
-  HeldMemory repeated;  ///< of several
-  double held_sms = 0;  ///< by its communication, while that runs
+  Sheet last;                   ///< with the last micro-batch of a step, and the update
+  Sheet earlier;                ///< with each micro-batch before it
+  HeldMemory once;              ///< of a step of one micro-batch
+  HeldMemory repeated;          ///< of several
+  double held_sms = 0;          ///< by its communication, while that runs
+  std::int64_t sub_groups = 1;  ///< of the optimizer's states on drives, updated one by one
 };
 
 /// The model's own kernels for one sequence, at the depths at which strategies are compiled: what all strategies on one

@@ -36,14 +36,13 @@ bool is_convolution(Gemm const& gemm) {
 
 }  // namespace
 
-KernelModel::KernelModel(hardware::Gpu const& gpu, hardware::Stack const& stack, std::int64_t nodes)
+KernelModel::KernelModel(hardware::Gpu const& gpu, hardware::Stack const& stack, double wait)
     : gemm_half_k_{gpu.efficiency.gemm_half_k.value},
       tile_{gpu.efficiency.gemm_tile},
       convolution_tile_{gpu.efficiency.convolution_tile},
       sms_{static_cast<double>(gpu.sm_count.value)},
       held_share_{stack.held_sms.value},
       start_{gpu.kernel_start.value} {
-  auto const wait = 1 + stack.lateness.value * std::log2(static_cast<double>(std::max<std::int64_t>(1, nodes)));
   auto const arithmetic = stack.compute.value * wait;
   auto const& efficiency = gpu.efficiency;
   gemm_ = efficiency.gemm.value / arithmetic;

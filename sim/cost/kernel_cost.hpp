@@ -28,14 +28,14 @@ struct KernelDemand {
 /// PyTorch's default (torch.backends.cudnn.allow_tf32). The attention is the kernel that the stack names, if the GPU
 /// has it. `elementwise` is for casts and copies, so a model in fp32 goes without.
 ///
-/// All of it takes 1 + lateness · log2(nodes) times as long: each rank waits for the latest of all.
+/// All of it takes `wait` times as long: latest_rank.hpp.
 /// Compute slows by the SMs that running communication kernels hold, held_sms of each: in proportion, or, for GEMMs
 /// whose tile is known, by the waves of tiles that the others need more. Alone a GEMM has no waves: its efficiency was
 /// fitted on whole kernels, and neither tiles nor waves explain what is left in llm-foundry's single-node table. Terms
 /// and their worth against measured steps: Korthikanti et al. (arXiv 2205.05198) and that table.
 class KernelModel {
  public:
-  explicit KernelModel(hardware::Gpu const& gpu, hardware::Stack const& stack = {}, std::int64_t nodes = 1);
+  explicit KernelModel(hardware::Gpu const& gpu, hardware::Stack const& stack = {}, double wait = 1);
 
   /// Cost of `work`, a GEMM, an attention or a memory-bound kernel. `elements` is the number that the representative
   /// rank's memory-bound kernel handles; `held_sms` are taken by communication.

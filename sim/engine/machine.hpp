@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "sim/cost/kernel_cost.hpp"
+#include "sim/cost/latest_rank.hpp"
 #include "sim/hardware/cluster.hpp"
 #include "sim/topology/topology.hpp"
 
@@ -14,7 +15,7 @@ class Machine {
   explicit Machine(hardware::Cluster cluster)
       : cluster_{std::move(cluster)},
         topology_{cluster_},
-        kernels_{cluster_.node.gpu, cluster_.stack, cluster_.nodes} {}
+        kernels_{cluster_.node.gpu, cluster_.stack, cost::wait_for_latest(cluster_)} {}
 
   [[nodiscard]] hardware::Cluster const& cluster() const { return cluster_; }
   [[nodiscard]] topology::Topology const& topology() const { return topology_; }

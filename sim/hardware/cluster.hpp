@@ -145,8 +145,9 @@ struct Stack {
   /// How much of the SMs that a collective's running channels sit on is lost to kernels launched beside them: 1 if
   /// nothing else fits on them, 0 if only memory bandwidth is shared.
   Sourced<double> held_sms{1.0};
-  /// How much longer kernels take for each doubling of the nodes: every rank waits for the latest.
-  Sourced<double> lateness{0.0};
+  /// Standard deviation of the time that ranks take for the same kernels, as a share of it: every rank waits for the
+  /// latest (sim/cost/latest_rank.hpp).
+  Sourced<double> rank_spread{0.0};
   std::vector<FittedFamily> fitted_on;
   bool operator==(Stack const&) const = default;
 };

@@ -41,20 +41,20 @@ double error_of(std::string_view predictor, std::string_view rows) {
 
 // What stands today is in the comments, in per cent; a limit leaves it about a tenth.
 
-TEST_CASE("steps that the constants have seen are met to 3.4 % (FSDP1 on one to four nodes)", "[accuracy]") {
-  CHECK(error_of_family("llm-foundry-FSDP, fitted") < 3.4);  // 3.1; nine rows that run 12 to 40 % slow are among them
+TEST_CASE("steps that the constants have seen are met to 3.7 % (FSDP1 on one node)", "[accuracy]") {
+  CHECK(error_of_family("llm-foundry-FSDP, fitted") < 3.7);  // 3.4; nine rows that run 12 to 40 % slow are among them
 }
 
-TEST_CASE("FSDP on more nodes or in 8 bits, and ZeRO-1, which they have not seen, are predicted to 3.2 %",
+TEST_CASE("FSDP on several nodes or in 8 bits, and ZeRO-1, which they have not seen, are predicted to 4.6 %",
           "[accuracy]") {
-  CHECK(error_of_family("llm-foundry-FSDP, predicted") < 1.7);  // 1.5: 8 and 16 nodes; TransformerEngine's 8 bits
-  CHECK(error_of_family("torchtitan-FSDP2") < 3.2);             // 2.9: recomputed every second layer, by operation
-  CHECK(error_of_family("InternEvo-ZeRO1") < 2.4);              // 2.1: states shared by 8 ranks and by all
+  CHECK(error_of_family("llm-foundry-FSDP, predicted") < 2.2);  // 2.0: 2 to 16 nodes; TransformerEngine's 8 bits
+  CHECK(error_of_family("torchtitan-FSDP2") < 4.6);             // 4.2: recomputed every second layer, by operation
+  CHECK(error_of_family("InternEvo-ZeRO1") < 2.4);              // 2.2: states shared by 8 ranks and by all
 }
 
-TEST_CASE("DeepSpeed's ZeRO-3, fitted with 128 GPUs, is predicted to 6.6 % with 256 and 512", "[accuracy]") {
-  CHECK(error_of_family("DeepSpeed-Azure-ZeRO3, fitted") < 2.2);     // 1.8
-  CHECK(error_of_family("DeepSpeed-Azure-ZeRO3, predicted") < 6.6);  // 6.0
+TEST_CASE("DeepSpeed's ZeRO-3, fitted with 128 GPUs, is predicted to 6.2 % with 256 and 512", "[accuracy]") {
+  CHECK(error_of_family("DeepSpeed-Azure-ZeRO3, fitted") < 2.0);     // 1.8
+  CHECK(error_of_family("DeepSpeed-Azure-ZeRO3, predicted") < 6.2);  // 5.7
 }
 
 TEST_CASE("ResNets and ResNeXts with DDP are predicted to 2.4 % from their rows without it and ResNet-50's",

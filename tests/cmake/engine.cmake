@@ -1,6 +1,6 @@
 twinstep_test(unit_engine
   SOURCES unit/caching_allocator_test.cpp unit/event_queue_test.cpp unit/exact_network_test.cpp
-          unit/fluid_network_test.cpp unit/host_paths_test.cpp unit/kernel_cost_test.cpp unit/memory_ledger_test.cpp
+          unit/fluid_network_test.cpp unit/host_paths_test.cpp unit/kernel_cost_test.cpp unit/latest_rank_test.cpp unit/memory_ledger_test.cpp
           unit/virtual_executor_test.cpp
   DEPENDS sim_engine)
 # Millions of messages; unit_engine replays the same code.

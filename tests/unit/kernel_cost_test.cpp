@@ -22,8 +22,8 @@ hardware::Gpu gpu() {
 // 2 · 1000³ FLOP at 50 TFLOP/s are 40 us.
 constexpr auto kGemm = program::Gemm{.m = 1000, .n = 1000, .k = 1000};
 
-cost::KernelDemand demand(hardware::Stack const& stack, program::Work const& work, std::int64_t nodes = 1) {
-  return cost::KernelModel{gpu(), stack, nodes}.demand(work, 1000, 0);
+cost::KernelDemand demand(hardware::Stack const& stack, program::Work const& work, double wait = 1) {
+  return cost::KernelModel{gpu(), stack, wait}.demand(work, 1000, 0);
 }
 
 Bytes bytes(hardware::Stack const& stack, program::Function function) {
@@ -63,12 +63,9 @@ TEST_CASE("only the gradient of a weight waits for the copies that the stack mak
   CHECK(demand(stack, gradient).start == 0_us);
 }
 
-TEST_CASE("ranks are later with each doubling of the nodes", "[cost]") {
-  auto stack = hardware::Stack{};
-  stack.lateness.value = 0.05;
-  CHECK(demand(stack, kGemm, 1).compute == 40_us);
-  CHECK(demand(stack, kGemm, 2).compute == 42_us);
-  CHECK(demand(stack, kGemm, 16).compute == 48_us);
+TEST_CASE("kernels of ranks that wait for a later one take as much longer", "[cost]") {
+  CHECK(demand({}, kGemm, 1.05).compute == 42_us);
+  CHECK(demand({}, program::Elementwise{.bytes_per_element = 4}, 1.05).memory == 4200_B);
 }
 
 TEST_CASE("SMs that a collective holds cost a GEMM of known tiles whole waves, or nothing", "[cost]") {
