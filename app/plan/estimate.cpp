@@ -40,7 +40,8 @@ Estimate estimate(StrategyTerms const& strategy, WorkTerms const& work, std::int
                     update_seconds(strategy.last, strategy.sub_groups);
   auto const& held = micro_batches > 1 ? strategy.repeated : strategy.once;
   auto const kept = static_cast<double>(work.kept.count());
-  auto const beside = std::max(held.at_most, work.offloads_activations ? kept : held.at_turn + kept);
+  auto const at_turn = held.at_turn + (work.casts_again ? 0 : held.casts);
+  auto const beside = std::max(held.at_most, work.offloads_activations ? kept : at_turn + kept);
   return {Seconds{step}, to_bytes(held.always + beside), to_bytes(held.on_host), to_bytes(held.on_nvme)};
 }
 

@@ -42,12 +42,12 @@ class Passes {
   }
   /// Whether it lies between the first and the last matrix product of a micro-batch.
   [[nodiscard]] bool is_covered(std::size_t op) const { return is_covered_[op]; }
-  /// The first matrix product of the last backward.
+  /// The first kernel of the last backward, the loss's: everything kept lives then.
   [[nodiscard]] std::size_t turn(Role const& role) const {
     auto turn = role.operations.size();
     auto before = Pass::kForward;
     for (std::size_t i = 0; i < role.operations.size(); ++i) {
-      if (!is_matrix_work(role.operations[i])) continue;
+      if (role.operations[i].is_on_host() || role.operations[i].stream.index() != 0) continue;
       auto const now = of(role.operations[i]);
       if (before == Pass::kForward && now == Pass::kBackward) turn = i;
       before = now;
@@ -165,6 +165,7 @@ class Adding {
   }
   /// What lives, by the order of issue.
   void add_memory() {
+    auto const turn = passes_.turn(role_);
     auto change = std::vector<double>(role_.operations.size() + 1);
     for (auto const& buffer : role_.buffers) {
       using enum MemoryCategory;
@@ -175,10 +176,14 @@ class Adding {
         continue;
       if (buffer.is_persistent) sums_.held.always += bytes(buffer);
       if (buffer.is_persistent || !buffer.first_use.exists()) continue;
+      auto const lives_at_turn = buffer.first_use.index() < turn && turn <= buffer.last_use.index();
+      if (buffer.category == kWorkspace && lives_at_turn) {
+        sums_.held.casts += bytes(buffer);
+        continue;
+      }
       change[buffer.first_use.index()] += bytes(buffer);
       change[buffer.last_use.index() + 1] -= bytes(buffer);
     }
-    auto const turn = passes_.turn(role_);
     auto live = 0.0;
     for (std::size_t i = 0; i < role_.operations.size(); ++i) {
       live += change[i];

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kAtOnce = 4;           ///< simulations between two looks at what they found, whatever the cores
 constexpr std::size_t kThriftiest = 32;      ///< looked at to tell whether anything fits
 constexpr std::size_t kThriftiestOfOne = 8;  ///< likewise of one strategy
-constexpr double kSurelyTooFull = 1.04;      ///< the least that is held is known within 4 %
+constexpr double kSurelyTooFull = 1.02;      ///< the least that is held is known within 2 %
 
 /// The strategies that go with the question's training, with their plans for one sequence at a time.
 struct Strategies {

@@ -112,6 +112,6 @@ inline constexpr auto kBestOfEach = Effort{.plans = 1, .most_simulations = 12};
 
 /// By how much an estimate may exceed the simulated step time before a ranking suffers.
 /// tests/unit/plan_estimate_test.cpp holds the errors below it.
-inline constexpr double kEstimateMargin = 1.30;
+inline constexpr double kEstimateMargin = 1.25;
 
 }  // namespace twinstep::app::plan

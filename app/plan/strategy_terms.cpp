@@ -21,11 +21,12 @@ constexpr std::int64_t kShallow = 2;  ///< layers
 constexpr std::int64_t kDeeper = 4;
 
 HeldMemory operator+(HeldMemory const& a, HeldMemory const& b) {
-  return {a.always + b.always, a.at_turn + b.at_turn, a.at_most + b.at_most, a.on_host + b.on_host,
-          a.on_nvme + b.on_nvme};
+  return {a.always + b.always, a.at_turn + b.at_turn, a.at_most + b.at_most,
+          a.casts + b.casts,   a.on_host + b.on_host, a.on_nvme + b.on_nvme};
 }
 HeldMemory operator*(HeldMemory const& a, double factor) {
-  return {a.always * factor, a.at_turn * factor, a.at_most * factor, a.on_host * factor, a.on_nvme * factor};
+  return {a.always * factor, a.at_turn * factor, a.at_most * factor,
+          a.casts * factor,  a.on_host * factor, a.on_nvme * factor};
 }
 
 /// `a` at depth kShallow and `b` at kDeeper, taken on along a straight line to a depth that is `steps` times the

@@ -11,7 +11,8 @@ namespace twinstep::app::plan {
 struct HeldMemory {
   double always = 0;   ///< bytes that live all through the step: states, the GPU's context, the collective library's
   double at_turn = 0;  ///< more that lives when backward begins, and activations all are there
-  double at_most = 0;  ///< most that lives at one moment, beside `always`
+  double at_most = 0;  ///< most that lives at one moment, beside `always` and casts
+  double casts = 0;    ///< of parameters, made in forward, which backward reads again unless modules are recomputed
   double on_host = 0;  ///< bytes of the host's memory that live all through the step
   double on_nvme = 0;
 };

@@ -12,6 +12,7 @@ namespace twinstep::app::plan {
 namespace {
 
 using strategies::Recomputation;
+using strategies::Recompute;
 using strategies::UnitWork;
 
 constexpr std::int64_t kSomeSms = 8;  ///< held to see what one of them costs
@@ -32,7 +33,11 @@ struct Kernels {
 class Summing {
  public:
   Summing(strategies::ModelWork const& model, strategies::Plan const& plan, engine::Machine const& machine)
-      : model_{model}, machine_{machine}, recomputed_{model, plan}, offloads_{plan.offload.activations} {
+      : model_{model},
+        machine_{machine},
+        recomputed_{model, plan},
+        offloads_{plan.offload.activations},
+        casts_again_{plan.recompute != Recompute::kNone && plan.recompute != Recompute::kSelective} {
     for (auto const& kind : model.kinds) {
       forward_.push_back(sum(kind.forward));
       backward_.push_back(sum(kind.backward));
@@ -40,7 +45,7 @@ class Summing {
   }
 
   WorkTerms terms() {
-    auto terms = WorkTerms{.offloads_activations = offloads_};
+    auto terms = WorkTerms{.offloads_activations = offloads_, .casts_again = casts_again_};
     for (std::size_t unit = 0; unit < model_.units.size(); ++unit) add(unit, terms.kept);
     put(Pass::kForward, run_forward_, terms.sheet, terms.slowdown_forward);
     put(Pass::kBackward, run_backward_, terms.sheet, terms.slowdown_backward);
@@ -98,6 +103,7 @@ class Summing {
   engine::Machine const& machine_;
   strategies::RecomputedUnits recomputed_;
   bool offloads_;
+  bool casts_again_;
   std::vector<Kernels> forward_;   // by kind
   std::vector<Kernels> backward_;  // by kind
   std::map<Recomputation const*, Again> again_;

@@ -17,6 +17,7 @@ struct WorkTerms {
   double slowdown_backward = 0;
   Bytes kept;  ///< activations and logits on the device between forward and backward
   bool offloads_activations = false;
+  bool casts_again = false;  ///< modules are recomputed, with their casts of parameters
 };
 
 /// Reads micro_batch, recompute, recompute_scope and offload.activations of `plan`, and its types and kernels.

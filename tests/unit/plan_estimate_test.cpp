@@ -27,12 +27,11 @@ struct Compared {
   std::string name;
 };
 
-/// Every so many-th configuration of the space, by both.
-std::vector<Compared> compared(plan::Question const& asked, plan::Space const& space, std::size_t count) {
+/// Every configuration of the space, by both.
+std::vector<Compared> compared(plan::Question const& asked, plan::Space const& space) {
   auto out = std::vector<Compared>{};
   auto scenario = asked.scenario;
-  for (std::size_t i = 0; i < space.candidates.size(); i += std::max<std::size_t>(1, space.candidates.size() / count)) {
-    auto const& candidate = space.candidates[i];
+  for (auto const& candidate : space.candidates) {
     scenario.plan = candidate.plan;
     auto const outcome = run_step(scenario, {.replays_allocator = false});
     auto const& summary = std::get<Run>(outcome).summary;
@@ -45,10 +44,10 @@ std::vector<Compared> compared(plan::Question const& asked, plan::Space const& s
   return out;
 }
 
-std::vector<Compared> const& hundred_compared() {
+std::vector<Compared> const& all_compared() {
   static auto const all = [] {
     auto const asked = question();
-    return compared(asked, plan::estimate_all(asked), 100);
+    return compared(asked, plan::estimate_all(asked));
   }();
   return all;
 }
@@ -65,14 +64,14 @@ double rank_agreement(std::vector<Compared> const& all) {
 
 }  // namespace
 
-TEST_CASE("the closed form is within 5 % of the folded simulation in the median, and never 30 % off", "[plan]") {
-  auto const& all = hundred_compared();
+TEST_CASE("the closed form is within 5 % of the folded simulation in the median, and never 25 % off", "[plan]") {
+  auto const& all = all_compared();
   REQUIRE(all.size() >= 100);
   auto errors = std::vector<double>{};
   for (auto const& each : all) {
     errors.push_back(std::abs(each.estimate / each.simulated - 1));
     INFO(each.name << ": " << each.estimate << " s, " << each.simulated << " s");
-    CHECK(errors.back() < 0.3);
+    CHECK(errors.back() < 0.25);
   }
   std::ranges::sort(errors);
   CHECK(errors[errors.size() / 2] < 0.05);
@@ -80,7 +79,7 @@ TEST_CASE("the closed form is within 5 % of the folded simulation in the median,
 }
 
 TEST_CASE("what a plan holds at least is no more than what it is simulated to hold, but for 2 %", "[plan]") {
-  auto const& all = hundred_compared();
+  auto const& all = all_compared();
   for (auto const& each : all) {
     INFO(each.name);
     CHECK(each.least_memory < 1.02 * each.peak);
