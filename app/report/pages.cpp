@@ -3,6 +3,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <variant>
 
 #include <fmt/core.h>
 
@@ -54,7 +55,10 @@ bool is_scenario(io::Node const& document) {
   return document.has("cluster") && document.has("model");
 }
 
-reports::Page page_of_content(std::string const& path, std::vector<std::string> const& settings) {
+/// What a file was recognised as: its page, or the question that is answered when all files were read.
+using Recognised = std::variant<reports::Page, Question>;
+
+Recognised recognise(std::string const& path, std::vector<std::string> const& settings) {
   auto const refuse_settings = [&](std::string_view what) {
     if (!settings.empty())
       throw InputError{fmt::format("--set {}: {} is {}; --set changes scenarios only, leave it out",
@@ -71,13 +75,15 @@ reports::Page page_of_content(std::string const& path, std::vector<std::string> 
   }
   auto const document = io::parse(std::move(source));
   if (!document.is(io::Node::Type::kObject)) document.fail("found no object in braces", fmt::format("give {}", kTakes));
-  if (is_scenario(document)) return scenario_page(path, settings);
+  if (is_scenario(document)) return read_question(path, settings);
   refuse_settings("no scenario");
   return page_of_document(document);
 }
 
-reports::Page page_of(std::string const& path, std::vector<std::string> const& settings) {
-  auto page = page_of_content(path, settings);
+reports::Page page_of(std::string const& path, Recognised recognised) {
+  auto* const question = std::get_if<Question>(&recognised);
+  auto page =
+      question != nullptr ? scenario_page(std::move(*question)) : std::get<reports::Page>(std::move(recognised));
   page.facts.emplace_back("input", fmt::format("{}, SHA-256 {}", one_line(path), data_hash({path})));
   return page;
 }
@@ -101,8 +107,10 @@ std::string command_of(std::vector<std::string> const& results, std::vector<std:
 }  // namespace
 
 reports::Page report_page(std::vector<std::string> const& results, std::vector<std::string> const& settings) {
+  auto recognised = std::vector<Recognised>{};
+  for (auto const& result : results) recognised.push_back(recognise(result, settings));
   auto pages = std::vector<reports::Page>{};
-  for (auto const& result : results) pages.push_back(page_of(result, settings));
+  for (std::size_t i = 0; i < results.size(); ++i) pages.push_back(page_of(results[i], std::move(recognised[i])));
   auto page = joined(std::move(pages));
   page.facts.emplace_back("version", fmt::format("twinstep {}", kVersion));
   page.commands.insert(page.commands.begin(), command_of(results, settings));

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/report/question.hpp"
 #include "app/sweep/results.hpp"
 #include "reports/page/page.hpp"
 #include "sim/io/document.hpp"
@@ -12,16 +13,18 @@
 namespace twinstep::app {
 
 /// One page of all that the files hold, in their order; each is recognised by what is in it. Settings are of scenarios
-/// only. Throws InputError for a file that is none of the kinds below, and for settings where it is no scenario.
+/// only. All files are read and checked before the first scenario is simulated. Throws InputError for a file that is
+/// none of the kinds below, and for settings where it is no scenario.
 [[nodiscard]] reports::Page report_page(std::vector<std::string> const& results,
                                         std::vector<std::string> const& settings);
 
 /// The page as the ending of a file's name says: .md, .csv, .json, .txt; HTML for any other.
 [[nodiscard]] std::string rendered(reports::Page const& page, std::string_view path);
 
-/// The whole question of a scenario: every section of sections.hpp. Says on standard error what it is at, from the
-/// first second on. Cost: some 400 simulations for six strategies, on all cores.
-[[nodiscard]] reports::Page scenario_page(std::string const& path, std::vector<std::string> const& settings);
+/// The answer to a question that was read: every section of sections.hpp. Says on standard error what it is at, from
+/// the first second on. Throws InputError for what no clock can count. Cost: some 400 simulations for six strategies,
+/// on all cores.
+[[nodiscard]] reports::Page scenario_page(Question question);
 
 /// A timeline that `simulate --trace` or `measure step --trace` wrote.
 [[nodiscard]] reports::Page timeline_page(io::Node const& document);

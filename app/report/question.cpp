@@ -54,10 +54,12 @@ std::string Question::strategy_path(std::size_t place) const {
 }
 
 Question read_question(std::string const& path, std::vector<std::string> const& settings) {
-  auto question = Question{path, settings, read_scenarios(path, settings), {}};
-  question.outcomes =
-      map_indices(question.scenarios.size(), [&](std::size_t i) { return run_placed(path, question.scenarios[i]); });
-  return question;
+  return {path, settings, read_scenarios(path, settings), {}};
+}
+
+void run_steps(Question& question) {
+  question.outcomes = map_indices(question.scenarios.size(),
+                                  [&](std::size_t i) { return run_placed(question.path, question.scenarios[i]); });
 }
 
 Scenario changed(Question const& question, std::size_t place, std::vector<std::string> const& more) {

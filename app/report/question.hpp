@@ -10,13 +10,13 @@
 
 namespace twinstep::app {
 
-/// A scenario file with its settings, and the step of each of its strategies: what the sections of its page are made
-/// of.
+/// A scenario file with its settings, and the step of each of its strategies once they ran: what the sections of its
+/// page are made of.
 struct Question {
   std::string path;
   std::vector<std::string> settings;  ///< of the command line
   std::vector<Scenario> scenarios;    ///< one for each strategy
-  std::vector<Outcome> outcomes;      ///< one for each scenario
+  std::vector<Outcome> outcomes;      ///< one for each scenario; none before they ran
 
   [[nodiscard]] Run const* run(std::size_t place) const { return std::get_if<Run>(&outcomes[place]); }
   /// The scenario to look at closely: the fastest that fits, else the fastest. Nothing if none can be laid out.
@@ -29,8 +29,11 @@ struct Question {
   [[nodiscard]] std::string strategy_path(std::size_t place) const;
 };
 
-/// Reads the file and runs its steps, on all cores. Throws InputError.
+/// Reads and checks the file; no step runs. Throws InputError.
 [[nodiscard]] Question read_question(std::string const& path, std::vector<std::string> const& settings);
+
+/// Runs the steps of a question that was read, on all cores. Throws InputError for what no clock can count.
+void run_steps(Question& question);
 
 /// The scenario at `place` with more settings, as the command line would read it. Throws InputError.
 [[nodiscard]] Scenario changed(Question const& question, std::size_t place, std::vector<std::string> const& more);

@@ -74,9 +74,9 @@ std::string calibration_sentence(Question const& question) {
 
 }  // namespace
 
-reports::Page scenario_page(std::string const& path, std::vector<std::string> const& settings) {
+reports::Page scenario_page(Question question) {
   auto const start = Clock::now();
-  auto const question = read_question(path, settings);
+  run_steps(question);
   auto page = reports::Page{.title = title_of(question),
                             .text = answer_sentence(question) + " " + calibration_sentence(question)};
   add_headlines(page, question);

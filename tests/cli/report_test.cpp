@@ -428,6 +428,17 @@ TEST_CASE("what has no page is refused in one line that says what has", "[cli][r
   check_refusal(folder, {"small.json", "other.json"}, "other.json");
 }
 
+TEST_CASE("every result is read before the first scenario is simulated", "[cli][report]") {
+  auto const folder = Scratch{};
+  // At one bit a second a step takes years: that is known only once it is simulated.
+  folder.write("slow.json", with(small_scenario(), R"("nodes": 2)", R"("nodes": 2, "node": {"nic": "1 b/s"})"));
+  folder.write("wrong.json", with(small_scenario(), R"("micro_batch": 1)", R"("micro_batch": "one")"));
+  folder.write("other.json", R"({"a": 1})");
+  check_refusal(folder, {"slow.json"}, "slow.json: zero-3: ");
+  check_refusal(folder, {"slow.json", "other.json"}, "other.json");
+  check_refusal(folder, {"slow.json", "wrong.json"}, "wrong.json");
+}
+
 TEST_CASE("settings of what is no scenario are refused", "[cli][report]") {
   auto const folder = Scratch{};
   folder.write("bus.json", run_twinstep({"collective", "dgx-h100-ndr", "--json", "-b", "1M", "-e", "1M"}).out);
