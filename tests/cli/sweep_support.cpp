@@ -40,6 +40,11 @@ pid_t start_twinstep(std::vector<std::string> const& arguments, std::string cons
   _exit(127);
 }
 
+bool is_over(pid_t process) {
+  auto ended = siginfo_t{};
+  return waitid(P_PID, static_cast<id_t>(process), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == process;
+}
+
 int wait_for(pid_t process) {
   auto status = 0;
   waitpid(process, &status, 0);

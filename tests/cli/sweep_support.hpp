@@ -17,6 +17,8 @@ namespace twinstep::tests {
 
 /// Starts twinstep and returns at once.
 [[nodiscard]] pid_t start_twinstep(std::vector<std::string> const& arguments, std::string const& err);
+/// Whether it has ended; it is still there to be waited for.
+[[nodiscard]] bool is_over(pid_t process);
 /// Waits for its end; the exit code as `Outcome` has it.
 int wait_for(pid_t process);
 

@@ -46,6 +46,22 @@ std::string refusal(std::string const& sweep, std::vector<std::string> options =
   return outcome.err;
 }
 
+bool has_rows(std::string const& out) {
+  try {
+    return !read_results(out).rows.empty();
+  } catch (InputError const&) {
+    return false;
+  }
+}
+
+/// Waits until the sweep has committed its first rows. Fails where it ends before.
+void wait_for_rows(pid_t sweep, std::string const& out) {
+  while (!has_rows(out)) {
+    if (is_over(sweep)) FAIL("the sweep ended without rows");
+    std::this_thread::sleep_for(std::chrono::milliseconds{10});
+  }
+}
+
 }  // namespace
 
 TEST_CASE("points are all combinations, the last axis fastest", "[cli][sweep]") {
@@ -218,8 +234,7 @@ TEST_CASE("interrupted, a sweep keeps what it has and says how to go on", "[cli]
       folder.write("sweep.json", small_sweep(R"("axes": {"cluster.nodes": {"from": 1, "to": 100000, "step": 1}})"));
   auto const out = folder.path("results.sqlite");
   auto const process = start_twinstep({"sweep", sweep, "--out", out}, folder.path("err"));
-  while (read_file(out).empty()) std::this_thread::sleep_for(std::chrono::milliseconds{1});
-  std::this_thread::sleep_for(std::chrono::milliseconds{300});
+  wait_for_rows(process, out);
   kill(process, SIGINT);
   CHECK(wait_for(process) == 130);
   CHECK_THAT(read_file(folder.path("err")),
@@ -414,16 +429,7 @@ TEST_CASE("results that are taken away while the sweep runs are missed", "[cli][
       folder.write("sweep.json", small_sweep(R"("axes": {"cluster.nodes": {"from": 1, "to": 100000, "step": 1}})"));
   auto const out = folder.path("results.sqlite");
   auto const process = start_twinstep({"sweep", sweep, "--out", out}, folder.path("err"));
-  auto const deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
-  auto const has_rows = [&out] {
-    try {
-      return !read_results(out).rows.empty();
-    } catch (InputError const&) {
-      return false;
-    }
-  };
-  while (!has_rows() && std::chrono::steady_clock::now() < deadline)
-    std::this_thread::sleep_for(std::chrono::milliseconds{10});
+  wait_for_rows(process, out);
   CHECK(std::filesystem::remove(out));
   CHECK(wait_for(process) == 2);
   CHECK_THAT(read_file(folder.path("err")), Contains("was removed or replaced while the sweep wrote into it"));
