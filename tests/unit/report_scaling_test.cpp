@@ -28,6 +28,7 @@ class Asked {
       : path_{std::filesystem::temp_directory_path() / ("twinstep-report-" + std::to_string(getpid()) + ".json")} {
     std::ofstream{path_} << kScenario;
     question = read_question(path_.string(), settings);
+    run_steps(question);
   }
   ~Asked() {
     auto ignored = std::error_code{};
