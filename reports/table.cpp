@@ -41,6 +41,20 @@ std::size_t longest_word(std::string_view text) {
   return longest;
 }
 
+/// A header with a space behind the dots of words wider than `width`: paths are broken there.
+std::string broken_at_dots(std::string_view header, std::size_t width) {
+  auto text = std::string{};
+  for (auto const word : std::views::split(header, ' ')) {
+    auto const whole = std::string_view{word.begin(), word.end()};
+    if (!text.empty()) text += ' ';
+    for (auto const c : whole) {
+      text += c;
+      if (c == '.' && display_width(whole) > width) text += ' ';
+    }
+  }
+  return text;
+}
+
 /// Takes what the columns have too much from the widest, again and again, down to the `least` of each.
 void shrink(std::vector<std::size_t>& widths, std::vector<std::size_t> const& least, std::size_t available) {
   auto total = std::accumulate(widths.begin(), widths.end(), kGap * (widths.size() - 1));
@@ -86,24 +100,27 @@ std::string shortened(std::string_view text, std::size_t width) {
 }
 
 std::string wrapped(std::string_view text, std::string_view first, TextStyle const& style) {
-  auto const indent = std::string(display_width(first), ' ');
+  auto const indent = display_width(first);
   auto result = std::string{};
   auto line = std::string{first};
-  auto is_empty = true;
+  auto has_word = false;
   for (std::size_t begin = 0; begin <= text.size();) {
     auto const end = std::min(text.find(' ', begin), text.size());
     auto const word = text.substr(begin, end - begin);
     begin = end + 1;
     if (word.empty()) continue;
-    if (!is_empty && display_width(line) + 1 + display_width(word) > style.width) {
+    auto const width = display_width(word);
+    auto const room = style.width - std::min(style.width, width);  // before the word, for it to end on the line
+    auto const is_broken = has_word ? display_width(line) + 1 > room : indent > room && width <= style.width;
+    if (is_broken) {
       end_line(line);
       result += line;
-      line = indent;
-      is_empty = true;
+      line = std::string(std::min(indent, room), ' ');
+    } else if (has_word) {
+      line += ' ';
     }
-    if (!is_empty) line += ' ';
     line += word;
-    is_empty = false;
+    has_word = true;
   }
   end_line(line);
   return result + line;
@@ -114,29 +131,35 @@ void Table::add_row(std::vector<Cell> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::vector<std::size_t> Table::widths(std::size_t available) const {
-  auto widths = std::vector<std::size_t>{};
-  auto whole_words = std::vector<std::size_t>{};  // the least width at which no word is cut
-  auto least = std::vector<std::size_t>{};
+Table::Widths Table::widths() const {
+  auto widths = Widths{};
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     auto const& column = columns_[i];
     auto cells = std::size_t{0};
-    auto word = longest_word(column.header);
+    auto const header = longest_word(broken_at_dots(column.header, 0));
+    auto word = header;
     for (auto const& row : rows_) {
       cells = std::max(cells, display_width(row[i].text));
       word = std::max(word, longest_word(row[i].text));
     }
-    widths.push_back(std::max(cells, display_width(column.header)));
-    whole_words.push_back(column.may_shrink ? word : std::max(cells, longest_word(column.header)));
-    least.push_back(column.may_shrink ? std::min(kLeastWidth, widths.back()) : whole_words.back());
+    widths.natural.push_back(std::max(cells, display_width(column.header)));
+    widths.uncut.push_back(column.may_shrink ? word : std::max(cells, header));
+    widths.least.push_back(column.may_shrink ? std::min(kLeastWidth, widths.natural.back()) : widths.uncut.back());
   }
-  shrink(widths, whole_words, available);
-  shrink(widths, least, available);
   return widths;
 }
 
+std::size_t Table::uncut_width(std::size_t longest) const {
+  auto const [natural, uncut, least] = widths();
+  auto total = kGap * (columns_.size() - 1);
+  for (std::size_t i = 0; i < columns_.size(); ++i) total += std::max(least[i], std::min(uncut[i], longest));
+  return total;
+}
+
 std::string Table::render(TextStyle const& style) const {
-  auto const column_widths = widths(style.width);
+  auto [column_widths, uncut, least] = widths();
+  shrink(column_widths, uncut, style.width);
+  shrink(column_widths, least, style.width);
   auto result = std::string{};
   auto const add_line = [&](auto const& cell_text) {
     auto line = std::string{};
@@ -161,7 +184,8 @@ std::string Table::render(TextStyle const& style) const {
       });
   };
   auto header = std::vector<Cell>{};
-  for (auto const& column : columns_) header.emplace_back(column.header, Tone::kHeader);
+  for (std::size_t i = 0; i < columns_.size(); ++i)
+    header.emplace_back(broken_at_dots(columns_[i].header, column_widths[i]), Tone::kHeader);
   add(header);
   add_line([&](std::size_t i) { return std::string(column_widths[i], '-'); });
   for (auto const& row : rows_) add(row);

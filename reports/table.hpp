@@ -27,7 +27,8 @@ enum class Tone : std::uint8_t { kPlain, kGood, kBad, kHeader };
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t width);
 
 /// `text` in lines of at most `style.width` columns, broken at spaces; the first begins with `first`, the others with
-/// as many spaces. A word that is longer than a line stands alone on one. Ends with a line end.
+/// as many spaces, or fewer before a word that has no room there. A word that is longer than a line stands alone on
+/// one. Ends with a line end.
 [[nodiscard]] std::string wrapped(std::string_view text, std::string_view first, TextStyle const& style);
 
 enum class Align : std::uint8_t { kLeft, kRight };
@@ -46,8 +47,9 @@ struct Cell {
 };
 
 /// A small text table: a header, a rule, rows. Columns are as wide as their widest text, two spaces apart. A table
-/// that is too wide takes the excess from the widest columns: first by breaking headers, and texts of columns that may
-/// shrink, at spaces; then, down to 8 columns, from those that may shrink, whose words are cut. No other cell is.
+/// that is too wide takes the excess from the widest columns: first by breaking headers at spaces and behind dots,
+/// and texts of columns that may shrink at spaces; then, down to 8 columns, from those that may shrink, whose words are
+/// cut. No other cell is.
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_{std::move(columns)} {}
@@ -55,11 +57,20 @@ class Table {
   /// Requires one cell for each column.
   void add_row(std::vector<Cell> cells);
 
+  /// Columns that it takes at least where no word of up to `longest` columns is cut.
+  [[nodiscard]] std::size_t uncut_width(std::size_t longest) const;
+
   /// The lines, each with its line end and without spaces before it.
   [[nodiscard]] std::string render(TextStyle const& style) const;
 
  private:
-  [[nodiscard]] std::vector<std::size_t> widths(std::size_t available) const;
+  /// Of each column.
+  struct Widths {
+    std::vector<std::size_t> natural;  ///< nothing is broken
+    std::vector<std::size_t> uncut;    ///< no word is cut
+    std::vector<std::size_t> least;
+  };
+  [[nodiscard]] Widths widths() const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;

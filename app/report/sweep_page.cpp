@@ -192,13 +192,15 @@ reports::PageTable best_table(Results const& results) {
     if (row.status == sweep::Status::kOk) rows.push_back(&row);
   std::ranges::stable_sort(rows, [](Row const* a, Row const* b) { return is_better(*a, *b); });
   auto const rate = counted_in(results) + "/s";
-  auto table = reports::PageTable{.title = fmt::format("Best by {} and GPU", rate), .headers = results.manifest.paths};
+  auto table = reports::PageTable{.title = fmt::format("Best by {} and GPU", rate), .headers = {"point"}};
+  table.headers.insert(table.headers.end(), results.manifest.paths.begin(), results.manifest.paths.end());
   for (auto const& header :
        {std::string{"step time"}, rate, rate + "/GPU", std::string{"MFU"}, std::string{"peak memory"}})
     table.headers.push_back(header);
   for (std::size_t i = 0; i < std::min(rows.size(), kBestRows); ++i) {
     auto& cells = table.rows.emplace_back();
     auto const& row = *rows[i];
+    cells.push_back(reports::whole_text(row.point));
     for (auto const& setting : row.settings) cells.push_back(text_of(setting));
     cells.push_back(reports::time_text(stated_time(Seconds{*row.number("step_time_s")})));
     cells.push_back(reports::count_text(*row.number("tokens_per_s")));

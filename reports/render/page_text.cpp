@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/quantity_text.hpp"
 #include "reports/render/chart_text.hpp"
 #include "reports/render/page_parts.hpp"
 #include "sim/base/input_error.hpp"
@@ -22,42 +23,69 @@ std::string heading(std::string_view title, TextStyle const& style) {
   return title.empty() ? std::string{} : "\n" + toned(wrapped(one_line(title), "", style), Tone::kHeader, style);
 }
 
-/// Names in a column, values beside them.
+/// Names in a column, values beside them. A name that is too long for a column stands above its value.
 std::string pairs_text(std::vector<std::pair<std::string, std::string>> const& pairs, TextStyle const& style) {
-  auto width = std::size_t{0};
-  for (auto const& [name, value] : pairs) width = std::max(width, display_width(one_line(name)));
+  constexpr std::size_t kWidest = 24;
+  auto column = std::size_t{0};
+  for (auto const& [name, value] : pairs)
+    if (auto const width = display_width(one_line(name)); width <= kWidest) column = std::max(column, width);
   auto text = std::string{};
   for (auto const& [name, value] : pairs) {
-    auto const shown = one_line(name);
-    text += wrapped(one_line(value), "  " + shown + std::string(width - display_width(shown) + 2, ' '), style);
+    auto label = one_line(name);
+    if (display_width(label) > column) text += wrapped(std::exchange(label, ""), "  ", style);
+    text += wrapped(one_line(value), "  " + label + std::string(column - display_width(label) + 2, ' '), style);
   }
   return text;
 }
 
-/// Sentences go below the table, behind the name of their row, so that its columns stay on the line.
-std::string table_text(PageTable const& page_table, TextStyle const& style) {
-  auto const kinds = column_kinds(page_table);
+Table table_of(PageTable const& page_table, std::vector<ColumnKind> const& kinds,
+               std::vector<std::size_t> const& shown) {
   auto columns = std::vector<Column>{};
-  for (std::size_t i = 0; i < kinds.size(); ++i)
-    if (i == 0 || kinds[i] != ColumnKind::kProse)
-      columns.push_back({one_line(page_table.headers[i]),
-                         kinds[i] == ColumnKind::kNumber ? Align::kRight : Align::kLeft,
-                         kinds[i] != ColumnKind::kNumber});
-  auto table = Table{columns};
-  auto sentences = std::string{};
+  for (auto const i : shown)
+    columns.push_back({one_line(page_table.headers[i]), kinds[i] == ColumnKind::kNumber ? Align::kRight : Align::kLeft,
+                       kinds[i] != ColumnKind::kNumber});
+  auto table = Table{std::move(columns)};
   for (auto const& row : page_table.rows) {
     auto cells = std::vector<Cell>{};
-    for (std::size_t i = 0; i < kinds.size(); ++i) {
-      auto const cell = i < row.size() ? one_line(row[i]) : std::string{};
-      if (i == 0 || kinds[i] != ColumnKind::kProse)
-        cells.emplace_back(cell);
-      else if (!cell.empty() && cell != "–")
-        sentences += wrapped(fmt::format("{}: {}: {}", one_line(row.front()), one_line(page_table.headers[i]), cell),
-                             "  ", style);
-    }
+    for (auto const i : shown) cells.emplace_back(i < row.size() ? one_line(row[i]) : std::string{});
     table.add_row(std::move(cells));
   }
-  return heading(page_table.title, style) + table.render(style) + sentences;
+  return table;
+}
+
+/// The columns that are no sentences, in tables that fit the line one below the other; each begins with the first
+/// column, which names the rows.
+std::string columns_text(PageTable const& page_table, std::vector<ColumnKind> const& kinds, TextStyle const& style) {
+  constexpr std::size_t kLongestWord = 24;  // that another table is made for; longer ones are cut
+  auto text = std::string{};
+  auto shown = std::vector<std::size_t>{0};
+  for (std::size_t i = 1; i < kinds.size(); ++i) {
+    if (kinds[i] == ColumnKind::kProse) continue;
+    shown.push_back(i);
+    if (shown.size() == 2 || table_of(page_table, kinds, shown).uncut_width(kLongestWord) <= style.width) continue;
+    shown.pop_back();
+    text += table_of(page_table, kinds, shown).render(style) + "\n";
+    shown = {0, i};
+  }
+  return text + table_of(page_table, kinds, shown).render(style);
+}
+
+/// Sentences go below the table, behind the name of their row, so that its columns stay on the line.
+std::string sentences_text(PageTable const& page_table, std::vector<ColumnKind> const& kinds, TextStyle const& style) {
+  auto text = std::string{};
+  for (auto const& row : page_table.rows)
+    for (std::size_t i = 1; i < std::min(kinds.size(), row.size()); ++i)
+      if (kinds[i] == ColumnKind::kProse && !row[i].empty() && row[i] != kNoValue)
+        text +=
+            wrapped(fmt::format("{}: {}: {}", one_line(row.front()), one_line(page_table.headers[i]), one_line(row[i])),
+                    "  ", style);
+  return text;
+}
+
+std::string table_text(PageTable const& table, TextStyle const& style) {
+  auto const kinds = column_kinds(table);
+  if (kinds.empty()) return heading(table.title, style);
+  return heading(table.title, style) + columns_text(table, kinds, style) + sentences_text(table, kinds, style);
 }
 
 std::string section_text(Section const& section, TextStyle const& style) {

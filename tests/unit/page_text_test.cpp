@@ -1,5 +1,6 @@
 #include "reports/render/page_text.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 #include "reports/render/chart_text.hpp"
@@ -126,6 +127,40 @@ TEST_CASE("charts keep to the width that they are given", "[reports][page_text]"
           INFO(chart.title << "\n" << line);
           CHECK(display_width(line) <= width);
         }
+}
+
+TEST_CASE("a page keeps to its width, whatever it rests on", "[reports][page_text]") {
+  // The digits of a SHA-256, and names that take most of a line.
+  auto const hash = std::string(64, 'f');
+  auto const page =
+      Page{.title = "t",
+           .facts = {{"[1] input", "small.json, SHA-256 " + hash},
+                     {"[1] calibration of zero-3 + recompute, micro-batch 2", "uncalibrated, SHA-256 " + hash},
+                     {"[1] version", "1"}}};
+  auto const text = lines(page_text(page, {}));
+  for (auto const& line : text) {
+    INFO(line);
+    CHECK(display_width(line) <= 80);
+  }
+  CHECK(std::ranges::count(text, "  [1] version  1") == 1);
+  CHECK(std::ranges::count(text, "  [1] calibration of zero-3 + recompute, micro-batch 2") == 1);
+}
+
+TEST_CASE("columns that a line has no room for follow below, each time behind the names of their rows",
+          "[reports][page_text]") {
+  // Two columns of 10 and their gaps fit beside "point" in 30: 5 + 12 + 12 = 29.
+  auto const page = Page{.title = "t",
+                         .sections = {{.tables = {{.headers = {"point", "first-path", "other-path", "third-path"},
+                                                   .rows = {{"1", "a", "b", "c"}}}}}}};
+  CHECK(page_text(page, {.width = 30}) ==
+        "t\n"
+        "point  first-path  other-path\n"
+        "-----  ----------  ----------\n"
+        "1      a           b\n"
+        "\n"
+        "point  third-path\n"
+        "-----  ----------\n"
+        "1      c\n");
 }
 
 TEST_CASE("texts do not speak to the terminal", "[reports][page_text]") {

@@ -117,6 +117,17 @@ TEST_CASE("headers are broken before any text is cut", "[reports][table]") {
         "131072  zero-3\n");
 }
 
+TEST_CASE("paths in headers are broken behind their dots", "[reports][table]") {
+  // 9 + 2 + 8: each path in two lines.
+  auto table = Table{{{"training.batch", Align::kLeft, true}, {"cluster.gpu"}}};
+  table.add_row({{"1"}, {"2"}});
+  CHECK(table.render({.width = 19}) ==
+        "training.  cluster.\n"
+        "batch           gpu\n"
+        "---------  --------\n"
+        "1                 2\n");
+}
+
 TEST_CASE("columns that may not shrink are never cut", "[reports][table]") {
   auto table = Table{{{"name", Align::kLeft, true}, {"value"}}};
   table.add_row({{"abcdefghijkl"}, {"123456"}});
@@ -152,4 +163,10 @@ TEST_CASE("sentences wrap at spaces under their label", "[reports][table]") {
   CHECK(wrapped("one two three four", "x: ", {.width = 11}) == "x: one two\n   three\n   four\n");
   CHECK(wrapped("unbreakably", "", {.width = 5}) == "unbreakably\n");
   CHECK(wrapped("", "label", {}) == "label\n");
+  CHECK(wrapped("unbreakably", "label ", {.width = 8}) == "label unbreakably\n");
+}
+
+TEST_CASE("a word too long for what the label leaves begins further left, whole on its line", "[reports][table]") {
+  CHECK(wrapped("a longer b", "label: ", {.width = 10}) == "label: a\n    longer\n       b\n");
+  CHECK(wrapped("longer", "label: ", {.width = 10}) == "label:\n    longer\n");
 }
