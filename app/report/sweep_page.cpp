@@ -211,12 +211,52 @@ reports::PageTable best_table(Results const& results) {
   return table;
 }
 
+/// A reason without its numbers: what points have in common that have it from different places.
+std::string kind_of(std::string_view reason) {
+  auto kind = std::string{};
+  for (auto const c : reason) {
+    auto const is_of_number = (c >= '0' && c <= '9') || c == '.' || c == ',';
+    if (!is_of_number)
+      kind += c;
+    else if (!kind.ends_with('0'))
+      kind += '0';
+  }
+  return kind;
+}
+
+/// Why points have no answer: each reason once, as its first point says it, the most frequent first.
+reports::PageTable reasons_table(Results const& results) {
+  struct Reason {
+    Row const* first = nullptr;
+    std::int64_t points = 0;
+  };
+  auto found = std::map<std::pair<sweep::Status, std::string>, Reason>{};
+  for (auto const& row : results.rows) {
+    if (row.status == sweep::Status::kOk) continue;
+    auto& reason = found[{row.status, kind_of(row.reason)}];
+    if (reason.points++ == 0) reason.first = &row;
+  }
+  auto reasons = std::vector<Reason>{};
+  for (auto const& [kind, reason] : found) reasons.push_back(reason);
+  std::ranges::sort(reasons, {}, [](Reason const& each) { return std::pair{-each.points, each.first->point}; });
+  auto table = reports::PageTable{.headers = {"first at point", "points", "status", "reason of the first"}};
+  for (std::size_t i = 0; i < std::min(reasons.size(), kBestRows); ++i)
+    table.rows.push_back({reports::whole_text(reasons[i].first->point), reports::whole_text(reasons[i].points),
+                          std::string{name_of(reasons[i].first->status)}, reasons[i].first->reason});
+  if (auto const more = reasons.size() - table.rows.size(); more > 0)
+    table.title = fmt::format("The {} most frequent reasons; {} more are in the results", kBestRows, more);
+  return table;
+}
+
 std::string counts_text(Results const& results) {
   auto counts = std::array<std::int64_t, kEnumSize<sweep::Status>>{};
   for (auto const& row : results.rows) ++counts[static_cast<std::size_t>(row.status)];
   auto text = fmt::format("{} points", results.rows.size());
   for (std::size_t i = 0; i < counts.size(); ++i)
     if (counts[i] > 0) text += fmt::format(", {} {}", counts[i], name_of(static_cast<sweep::Status>(i)));
+  if (auto const left_out = results.manifest.points - static_cast<std::int64_t>(results.rows.size());
+      results.is_finished && left_out > 0)
+    text += fmt::format(", {} left out by constraints", left_out);
   return text + (results.is_finished ? "." : ". The sweep is not finished.");
 }
 
@@ -245,9 +285,13 @@ reports::Page sweep_page(Results const& results) {
       page.facts.emplace_back("calibration", row.text("calibration"));
       break;
     }
-  page.sections.push_back({.title = "The best points", .tables = {best_table(results)}});
+  auto const is_ok = [](Row const& row) { return row.status == sweep::Status::kOk; };
+  if (std::ranges::any_of(results.rows, is_ok))
+    page.sections.push_back({.title = "The best points", .tables = {best_table(results)}});
   auto const paths = paths_of(results);
   for (auto const& axis : axes_of(results, paths)) add_axis(page, results, paths, axis);
+  if (!std::ranges::all_of(results.rows, is_ok))
+    page.sections.push_back({.title = "Points without an answer", .tables = {reasons_table(results)}});
   return page;
 }
 

@@ -7,6 +7,7 @@
 
 #include "app/output.hpp"
 #include "app/sweep/results.hpp"
+#include "sim/base/input_error.hpp"
 #include "sim/io/document.hpp"
 
 namespace twinstep::app::sweep {
@@ -26,8 +27,10 @@ std::string plain_text(Cell const& cell, Column::Kind kind) {
   return fmt::format("{}", *whole);
 }
 
-std::string csv_field(std::string const& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+/// A row is a line: control characters are escaped. JSON Lines have them as they are.
+std::string csv_field(std::string const& raw) {
+  auto const text = one_line(raw);
+  if (text.find_first_of(",\"") == std::string::npos) return text;
   auto quoted_text = std::string{'"'};
   for (auto const c : text) quoted_text += c == '"' ? std::string{"\"\""} : std::string{c};
   return quoted_text + '"';

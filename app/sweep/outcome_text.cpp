@@ -68,8 +68,8 @@ std::string best_table(std::vector<Best> const& best, std::vector<std::string> c
   auto table = reports::Table{std::move(columns)};
   auto const width = best.size() == 1 ? 2 * kValueWidth : kValueWidth;
   auto const add = [&](std::string name, auto const& text_of) {
-    auto cells = std::vector<reports::Cell>{elided(name, kNameWidth)};
-    for (auto const& each : best) cells.emplace_back(breakable(text_of(*each.row), width));
+    auto cells = std::vector<reports::Cell>{elided(one_line(name), kNameWidth)};
+    for (auto const& each : best) cells.emplace_back(breakable(one_line(text_of(*each.row)), width));
     table.add_row(std::move(cells));
   };
   add("point", [](Row const& row) { return whole_text(row.point); });
@@ -112,7 +112,8 @@ std::string reasons_text(Outcome const& outcome) {
     auto const status = static_cast<Status>(i);
     if (!row || status == Status::kOk || (status != Status::kWrongInput && outcome.fastest)) continue;
     text += reports::wrapped(
-        fmt::format("{}, first at point {}: {}", name_of(status), whole_text(row->point), row->reason), "", {});
+        fmt::format("{}, first at point {}: {}", name_of(status), whole_text(row->point), one_line(row->reason)), "",
+        {});
   }
   return text.empty() ? text : "\n" + text;
 }

@@ -6,14 +6,18 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/input_error.hpp"
+
 namespace twinstep::reports {
 namespace {
 
 constexpr std::string_view kHeader = "section,chart,series,x,x_end,y,low,high,x_unit,y_unit,note\n";
 using Line = std::array<std::string, 11>;
 
-std::string field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string{text};
+/// A row is a line, and what prints it stays a terminal: control characters are escaped.
+std::string field(std::string_view raw) {
+  auto text = one_line(raw);
+  if (text.find_first_of(",\"") == std::string::npos) return text;
   auto out = std::string{'"'};
   for (auto const character : text) {
     if (character == '"') out += '"';

@@ -12,12 +12,13 @@
 #include "reports/render/chart_text.hpp"
 #include "reports/render/page_parts.hpp"
 #include "reports/web/web_files.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace twinstep::reports {
 namespace {
 
-/// `text` as the content of an element or of a quoted attribute.
-std::string escaped(std::string_view text) {
+/// Lines as the content of an element.
+std::string escaped_lines(std::string_view text) {
   auto out = std::string{};
   for (auto const character : text) switch (character) {
       case '&': out += "&amp;"; break;
@@ -28,6 +29,11 @@ std::string escaped(std::string_view text) {
       default: out += character;
     }
   return out;
+}
+
+/// `text` as the content of an element or of a quoted attribute. HTML has no control characters.
+std::string escaped(std::string_view text) {
+  return escaped_lines(one_line(text));
 }
 
 /// JSON in which no text can end the element that holds it.
@@ -164,7 +170,8 @@ void BodyWriter::put_chart(Chart const& chart) {
   put_text("h3", chart.title);
   put_text("p", chart.text);
   put("</figcaption>\n<div class=\"plot\" role=\"img\" aria-label=\"{}\"><pre>{}</pre></div>\n",
-      escaped(chart.text.empty() ? chart.title : chart.title + ": " + chart.text), escaped(chart_text(chart, {})));
+      escaped(chart.text.empty() ? chart.title : chart.title + ": " + chart.text),
+      escaped_lines(chart_text(chart, {})));
   put("<details class=\"numbers\"><summary>Numbers</summary></details>\n</figure>\n");
 }
 
@@ -175,7 +182,7 @@ void BodyWriter::put_origin(Page const& page) {
   put_pairs("facts", page.facts);
   if (!page.commands.empty()) {
     put_text("h3", kCommandsTitle);
-    put("<pre class=\"commands\">{}</pre>\n", escaped(fmt::format("{}", fmt::join(page.commands, "\n"))));
+    put("<pre class=\"commands\">{}</pre>\n", escaped_lines(command_lines(page)));
   }
   put("</section>\n");
 }

@@ -14,14 +14,36 @@
 namespace twinstep::reports {
 namespace {
 
-/// `text` as itself: what Markdown gives a meaning to inside a line is behind a backslash. At the beginning of a line
-/// texts stand behind something else, or begin with a character that is escaped here.
+bool is_alphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/// Where the code ends that begins with the backtick at `begin`: behind its second one. `begin` where none does. Bars
+/// would end the cell of a table even in code.
+std::size_t end_of_code(std::string_view text, std::size_t begin) {
+  auto const end = text.find('`', begin + 1);
+  if (end == std::string_view::npos || end == begin + 1) return begin;
+  return text.substr(begin, end - begin).find('|') == std::string_view::npos ? end + 1 : begin;
+}
+
+/// `text` as itself: what Markdown gives a meaning to inside a line is behind a backslash. `Code` stays code, and an
+/// underscore inside a word bare: whoever copies a name or a command from the source has it as it is. At the beginning
+/// of a line texts stand behind something else, or begin with a character that is escaped here.
 std::string escaped(std::string_view text) {
   constexpr std::string_view kSpecial = "\\`*_[]<>&|#~$";
+  auto const line = one_line(text);
   auto out = std::string{};
-  for (auto const character : one_line(text)) {
-    if (kSpecial.find(character) != std::string_view::npos) out += '\\';
-    out += character;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '`')
+      if (auto const end = end_of_code(line, i); end > i) {
+        out += line.substr(i, end - i);
+        i = end - 1;
+        continue;
+      }
+    auto const is_inside_word =
+        line[i] == '_' && i > 0 && i + 1 < line.size() && is_alphanumeric(line[i - 1]) && is_alphanumeric(line[i + 1]);
+    if (!is_inside_word && kSpecial.find(line[i]) != std::string_view::npos) out += '\\';
+    out += line[i];
   }
   return out;
 }
@@ -77,8 +99,7 @@ std::string section_text(Section const& section) {
 std::string origin_text(Page const& page) {
   auto text = std::string{};
   if (!page.facts.empty()) text += heading("##", kOriginTitle) + pairs_text(page.facts);
-  if (!page.commands.empty())
-    text += heading("##", kCommandsTitle) + fenced(fmt::format("{}", fmt::join(page.commands, "\n")));
+  if (!page.commands.empty()) text += heading("##", kCommandsTitle) + fenced(command_lines(page));
   return text;
 }
 

@@ -48,6 +48,12 @@ std::vector<ColumnKind> column_kinds(PageTable const& table) {
   return kinds;
 }
 
+std::string command_lines(Page const& page) {
+  auto text = std::string{};
+  for (auto const& command : page.commands) text += (text.empty() ? "" : "\n") + one_line(command);
+  return text;
+}
+
 std::string number_text(double number) {
   constexpr double kGrouped = 999.95;
   constexpr double kMost = 1e15;

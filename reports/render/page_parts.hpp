@@ -22,6 +22,9 @@ enum class ColumnKind : std::uint8_t {
 /// What each column of the table holds; the first one is never of numbers, it names the row.
 [[nodiscard]] std::vector<ColumnKind> column_kinds(PageTable const& table);
 
+/// The commands that make the page again, each on a line of its own, to be copied.
+[[nodiscard]] std::string command_lines(Page const& page);
+
 /// Four digits, "12,345" and "0.0123" too.
 [[nodiscard]] std::string number_text(double number);
 

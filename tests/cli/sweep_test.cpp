@@ -453,6 +453,22 @@ TEST_CASE("the summary of a sweep fits 80 columns, whatever varies", "[cli][swee
   CHECK_THAT(outcome.out, Contains("shortest step") && Contains("cluster.nodes") && Contains("peak memory"));
 }
 
+TEST_CASE("a sweep of names that would speak to the terminal does not let them", "[cli][sweep]") {
+  auto const folder = Scratch{};
+  auto const sweep = folder.write("sweep.json", small_sweep(R"("axes": {"model.name": ["a\u001b[31m\nb"]})"));
+  auto const outcome = run_twinstep({"sweep", sweep, "--out", "r.sqlite", "--csv", "r.csv"}, folder.path(""));
+  REQUIRE(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, Contains("a\\x1b[31m\\x0ab"));
+  CHECK_THAT(read_file(folder.path("r.csv")), Contains("a\\x1b[31m\\x0ab") && !Contains("\x1b"));
+  REQUIRE(run_twinstep({"report", "r.sqlite", "--out", "r.html", "--markdown", "r.md", "--csv", "page.csv"},
+                       folder.path(""))
+              .exit_code == 0);
+  for (auto const* const file : {"r.html", "r.md", "page.csv"}) {
+    INFO(file);
+    CHECK_THAT(read_file(folder.path(file)), Contains("x1b") && !Contains("\x1b"));
+  }
+}
+
 TEST_CASE("a sweep of models without sequences counts samples, as simulate does", "[cli][sweep]") {
   auto const folder = Scratch{};
   auto const sweep =

@@ -36,10 +36,11 @@ TEST_CASE("CSV names categories, and ends of spans", "[reports][page_csv]") {
         std::string{kCsvHeader} + "S,Step,gather,1,2.5,network,,,ms,,\n");
 }
 
-TEST_CASE("CSV has the cells of tables by row and column, quoted where they must be", "[reports][page_csv]") {
-  auto const table = PageTable{.title = "T", .headers = {"name", "says"}, .rows = {{"a,b", "\"yes\"\nno"}}};
+TEST_CASE("CSV has the cells of tables by row and column, quoted where they must be, each row on its line",
+          "[reports][page_csv]") {
+  auto const table = PageTable{.title = "T", .headers = {"name", "says"}, .rows = {{"a,b", "\"yes\"\x1b\nno"}}};
   CHECK(page_csv(page_with({.title = "S", .tables = {table}})) ==
-        std::string{kCsvHeader} + "S,T,says,\"a,b\",,\"\"\"yes\"\"\nno\",,,,,\n");
+        std::string{kCsvHeader} + "S,T,says,\"a,b\",,\"\"\"yes\"\"\\x1b\\x0ano\",,,,,\n");
 }
 
 TEST_CASE("Markdown has the tables, with numbers aligned at the right", "[reports][page_markdown]") {
@@ -49,11 +50,17 @@ TEST_CASE("Markdown has the tables, with numbers aligned at the right", "[report
 }
 
 TEST_CASE("Markdown shows texts as they are", "[reports][page_markdown]") {
-  auto page = page_with({.title = "a | b", .text = "- <b>*x*</b> [y](z) `c` #1"});
+  auto page = page_with({.title = "a | b", .text = "- <b>*x*</b> [y](z) ` #1"});
   page.warnings = {"_w_"};
   CHECK(page_markdown(page) ==
         "# A page\n\n> **Warning:** \\_w\\_\n\n## a \\| b\n\n"
-        "\\- \\<b\\>\\*x\\*\\</b\\> \\[y\\](z) \\`c\\` \\#1\n");
+        "\\- \\<b\\>\\*x\\*\\</b\\> \\[y\\](z) \\` \\#1\n");
+}
+
+TEST_CASE("Markdown leaves names and commands as they are typed", "[reports][page_markdown]") {
+  auto const page = page_with({.text = "Set training.micro_batch by `--set a_b=[1]`, not `a|b_`; __init__ a__b _"});
+  CHECK(page_markdown(page) ==
+        "# A page\n\nSet training.micro_batch by `--set a_b=[1]`, not \\`a\\|b\\_\\`; \\_\\_init\\_\\_ a\\_\\_b \\_\n");
 }
 
 TEST_CASE("no command ends the block that holds it", "[reports][page_markdown]") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reports/page/page_json.hpp"
+#include "reports/render/page_markdown.hpp"
 #include "sim/io/document.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/web/every_chart.hpp"
@@ -36,6 +37,13 @@ TEST_CASE("texts stand in the HTML as text", "[reports][page_html]") {
   auto const html = page_html({.title = "<b>\"1\" & '2'</b>", .warnings = {"</script>"}});
   CHECK(count(html, "<h1>&lt;b&gt;&quot;1&quot; &amp; &#39;2&#39;&lt;/b&gt;</h1>") == 1);
   CHECK(count(html, "<li>&lt;/script&gt;</li>") == 1);
+}
+
+TEST_CASE("control characters are escaped in the HTML and in Markdown, as in text", "[reports][page_html]") {
+  auto const page = Page{.title = "a\x1b[31m", .commands = {"b\x07", "c"}};
+  CHECK(count(page_html(page), "<h1>a\\x1b[31m</h1>") == 1);
+  CHECK(count(page_html(page), "<pre class=\"commands\">b\\x07\nc</pre>") == 1);
+  CHECK(page_markdown(page) == "# a\\\\x1b\\[31m\n\n## Make this page again\n\n```text\nb\\x07\nc\n```\n");
 }
 
 TEST_CASE("what a text says in the template's own words is not filled in", "[reports][page_html]") {

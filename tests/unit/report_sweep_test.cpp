@@ -110,6 +110,26 @@ TEST_CASE("the best points of a sweep stand first in its table, and all are coun
   CHECK(rows[0][3] == "400 Gb/s");
   CHECK(rows[1][2] == "zero-3");
   CHECK(page.text == "5 points, 4 ok, 1 does not fit.");
+  auto none = sweep::Results{.manifest = {.paths = {"cluster.nodes"}, .points = 7}, .is_finished = true};
+  CHECK(sweep_page(none).text == "0 points, 7 left out by constraints.");
+}
+
+TEST_CASE("a sweep without an answer says why, each reason once and counted", "[report][sweep]") {
+  auto sweep = results();
+  sweep.rows.resize(3);
+  auto const set = [&](std::size_t i, sweep::Status status, std::string reason) {
+    sweep.rows[i].status = status;
+    sweep.rows[i].reason = std::move(reason);
+  };
+  set(0, sweep::Status::kInfeasible, "17 does not divide");
+  set(1, sweep::Status::kDoesNotFit, "needs 81.5 GiB, has 79.1 GiB");
+  set(2, sweep::Status::kDoesNotFit, "needs 120 GiB, has 79.1 GiB");
+  auto const page = sweep_page(sweep);
+  REQUIRE(page.sections.size() == 1);
+  CHECK(page.sections.front().title == "Points without an answer");
+  CHECK(page.sections.front().tables.front().rows ==
+        std::vector<std::vector<std::string>>{{"1", "2", "does not fit", "needs 81.5 GiB, has 79.1 GiB"},
+                                              {"0", "1", "infeasible", "17 does not divide"}});
 }
 
 TEST_CASE("a sweep of models without sequences has samples on its page", "[report][sweep]") {
