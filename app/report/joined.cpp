@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "app/report/axis_units.hpp"
+
 namespace twinstep::app {
 namespace {
 
@@ -65,27 +67,19 @@ void number(Chart& chart, std::size_t page) {
   for (auto& mark : chart.x_marks) mark.text = numbered(page, mark.text);
 }
 
-void move_by(Series& series, double x_offset, double x_scale, double y_scale) {
-  for (auto& point : series.points) {
-    point.x = point.x * x_scale + x_offset;
-    point.y *= y_scale;
-    if (point.y_low) *point.y_low *= y_scale;
-    if (point.y_high) *point.y_high *= y_scale;
-  }
-}
-
 void append_text(std::string& text, std::string const& more) {
   if (!more.empty()) text += (text.empty() ? "" : " ") + more;
 }
 
 /// Adds the chart of another page to the one of the same id. False where they cannot be one.
-bool merge(Chart& all, Chart const& chart) {
+bool merge(Chart& all, Chart chart) {
   auto const [x, y] = std::pair{scale_between(chart.x, all.x), scale_between(chart.y, all.y)};
   if (!x || !y || !can_share(all) || !can_share(chart) || chart.is_stacked != all.is_stacked) return false;
   append_text(all.text, chart.text);
+  scale(chart, *x, *y);
   auto const offset = static_cast<double>(all.x.categories.size());
-  for (auto series : chart.series) {
-    move_by(series, offset, *x, *y);
+  for (auto& series : chart.series) {
+    for (auto& point : series.points) point.x += offset;
     auto const same = std::ranges::find(all.series, series.name, &Series::name);
     if (same == all.series.end())
       all.series.push_back(std::move(series));
@@ -93,10 +87,7 @@ bool merge(Chart& all, Chart const& chart) {
       same->points.insert(same->points.end(), series.points.begin(), series.points.end());
   }
   all.x.categories.insert(all.x.categories.end(), chart.x.categories.begin(), chart.x.categories.end());
-  for (auto mark : chart.x_marks) {
-    mark.at *= *x;
-    all.x_marks.push_back(std::move(mark));
-  }
+  for (auto& mark : chart.x_marks) all.x_marks.push_back(std::move(mark));
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "app/data_hash.hpp"
+#include "app/report/axis_units.hpp"
 #include "app/report/joined.hpp"
 #include "app/report/sweep_lines.hpp"
 #include "app/version.hpp"
@@ -112,6 +113,8 @@ reports::Page report_page(std::vector<std::string> const& results, std::vector<s
   auto pages = std::vector<reports::Page>{};
   for (std::size_t i = 0; i < results.size(); ++i) pages.push_back(page_of(results[i], std::move(recognised[i])));
   auto page = joined(std::move(pages));
+  for (auto& section : page.sections)
+    for (auto& chart : section.charts) fit_time_units(chart);
   page.facts.emplace_back("version", fmt::format("twinstep {}", kVersion));
   page.commands.insert(page.commands.begin(), command_of(results, settings));
   return page;

@@ -1,3 +1,4 @@
+#include "app/report/axis_units.hpp"
 #include "app/report/joined.hpp"
 #include "tests/support/catch.hpp"
 
@@ -95,4 +96,34 @@ TEST_CASE("what only one result has keeps the name of its page", "[report][joine
   CHECK(all.sections[0].title == "[1] one: Scaling");
   CHECK(all.sections[1].title == "[2] two: Errors");
   CHECK(all.text == "[1] one. [2] two.");
+}
+
+TEST_CASE("axes of time take the unit that their largest number needs", "[report][units]") {
+  auto const fitted = [](std::string unit, double y, double x_end) {
+    auto chart = Chart{.x = {.unit = "s"},
+                       .y = {.unit = std::move(unit)},
+                       .series = {{.points = {{.x = 0, .y = y / 2, .y_high = y}}, .x_ends = {x_end}}},
+                       .y_marks = {{.at = y}}};
+    fit_time_units(chart);
+    return chart;
+  };
+  auto const slow = fitted("ms", 59'374, 2e-5);  // 59 s against 20 us
+  CHECK(slow.y.unit == "s");
+  CHECK(*slow.series[0].points[0].y_high == Approx(59.374));
+  CHECK(slow.y_marks[0].at == Approx(59.374));
+  CHECK(slow.x.unit == "us");
+  CHECK(slow.series[0].x_ends[0] == Approx(20));
+  CHECK(fitted("us", 1000, 1).y.unit == "ms");
+  CHECK(fitted("us", 1e-3, 1).y.unit == "us");  // there is none below
+  CHECK(fitted("days", 0.25, 1).y.unit == "hours");
+  CHECK(fitted("hours", 48, 1).series[0].points[0].y == Approx(1));
+  CHECK(fitted("GB/s", 1e9, 1).y.unit == "GB/s");
+}
+
+TEST_CASE("stacked times take the unit of their sums", "[report][units]") {
+  auto const part = Series{.style = SeriesStyle::kBars, .points = {{.x = 0, .y = 600}}};
+  auto chart = Chart{.y = {.unit = "ms"}, .is_stacked = true, .series = {part, part}};
+  fit_time_units(chart);
+  CHECK(chart.y.unit == "s");
+  CHECK(chart.series[1].points[0].y == Approx(0.6));
 }
