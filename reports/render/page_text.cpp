@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "reports/quantity_text.hpp"
 #include "reports/render/chart_text.hpp"
 #include "reports/render/page_parts.hpp"
+#include "reports/render/page_table_text.hpp"
 #include "sim/base/input_error.hpp"
 
 namespace twinstep::reports {
@@ -38,62 +38,12 @@ std::string pairs_text(std::vector<std::pair<std::string, std::string>> const& p
   return text;
 }
 
-Table table_of(PageTable const& page_table, std::vector<ColumnKind> const& kinds,
-               std::vector<std::size_t> const& shown) {
-  auto columns = std::vector<Column>{};
-  for (auto const i : shown)
-    columns.push_back({one_line(page_table.headers[i]), kinds[i] == ColumnKind::kNumber ? Align::kRight : Align::kLeft,
-                       kinds[i] != ColumnKind::kNumber});
-  auto table = Table{std::move(columns)};
-  for (auto const& row : page_table.rows) {
-    auto cells = std::vector<Cell>{};
-    for (auto const i : shown) cells.emplace_back(i < row.size() ? one_line(row[i]) : std::string{});
-    table.add_row(std::move(cells));
-  }
-  return table;
-}
-
-/// The columns that are no sentences, in tables that fit the line one below the other; each begins with the first
-/// column, which names the rows.
-std::string columns_text(PageTable const& page_table, std::vector<ColumnKind> const& kinds, TextStyle const& style) {
-  constexpr std::size_t kLongestWord = 24;  // that another table is made for; longer ones are cut
-  auto text = std::string{};
-  auto shown = std::vector<std::size_t>{0};
-  for (std::size_t i = 1; i < kinds.size(); ++i) {
-    if (kinds[i] == ColumnKind::kProse) continue;
-    shown.push_back(i);
-    if (shown.size() == 2 || table_of(page_table, kinds, shown).uncut_width(kLongestWord) <= style.width) continue;
-    shown.pop_back();
-    text += table_of(page_table, kinds, shown).render(style) + "\n";
-    shown = {0, i};
-  }
-  return text + table_of(page_table, kinds, shown).render(style);
-}
-
-/// Sentences go below the table, behind the name of their row, so that its columns stay on the line.
-std::string sentences_text(PageTable const& page_table, std::vector<ColumnKind> const& kinds, TextStyle const& style) {
-  auto text = std::string{};
-  for (auto const& row : page_table.rows)
-    for (std::size_t i = 1; i < std::min(kinds.size(), row.size()); ++i)
-      if (kinds[i] == ColumnKind::kProse && !row[i].empty() && row[i] != kNoValue)
-        text +=
-            wrapped(fmt::format("{}: {}: {}", one_line(row.front()), one_line(page_table.headers[i]), one_line(row[i])),
-                    "  ", style);
-  return text;
-}
-
-std::string table_text(PageTable const& table, TextStyle const& style) {
-  auto const kinds = column_kinds(table);
-  if (kinds.empty()) return heading(table.title, style);
-  return heading(table.title, style) + columns_text(table, kinds, style) + sentences_text(table, kinds, style);
-}
-
 std::string section_text(Section const& section, TextStyle const& style) {
   auto text = heading(section.title, style) + paragraph(section.text, "", style);
   for (auto const& chart : section.charts)
     if (chart.fold.empty())
       text += heading(chart.title, style) + paragraph(chart.text, "", style) + chart_text(chart, style);
-  for (auto const& table : section.tables) text += table_text(table, style);
+  for (auto const& table : section.tables) text += heading(table.title, style) + page_table_text(table, style);
   return text;
 }
 

@@ -163,6 +163,23 @@ TEST_CASE("columns that a line has no room for follow below, each time behind th
         "1      c\n");
 }
 
+TEST_CASE("rows that their first cells do not tell apart are numbered where they go on below", "[reports][page_text]") {
+  // "a reason of …" is longer than a line of 20.
+  auto const reason = std::string{"a reason of 21 signs."};
+  auto const page = Page{.title = "t",
+                         .sections = {{.tables = {{.headers = {"cluster", "why", "GPUs"},
+                                                   .rows = {{"x", reason, "8"}, {"x", "none", "16"}}}}}}};
+  CHECK(page_text(page, {.width = 20}) ==
+        "t\n"
+        "#  cluster  GPUs\n"
+        "-  -------  ----\n"
+        "1  x           8\n"
+        "2  x          16\n"
+        "  1: why: a reason\n"
+        "  of 21 signs.\n"
+        "  2: why: none\n");
+}
+
 TEST_CASE("texts do not speak to the terminal", "[reports][page_text]") {
   auto const text = page_text({.title = "a\x1b[31mb", .commands = {"c\nd"}}, {});
   CHECK(text.find('\x1b') == std::string::npos);
