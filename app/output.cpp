@@ -59,6 +59,31 @@ bool is_same_file(std::string const& one, std::string const& other) {
   throw InputError{fmt::format("{} {}: {}; {}", option, path.empty() ? "\"\"" : one_line(path), found, way_out)};
 }
 
+/// Where the content of a file is until it takes its place.
+std::string temporary_of(fs::path const& place) {
+  return fmt::format("{}.{}.tmp", place.string(), getpid());
+}
+
+/// Why nothing can be written to an open device: an errno; 0 where it is not known beforehand. Of nothing that is
+/// written to it only a full device complains.
+int obstacle(int descriptor) {
+  return ::write(descriptor, "", 0) < 0 ? errno : 0;
+}
+
+/// Throws InputError where a file cannot be made at `path`, or the device there is full. A pipe is not tried: its
+/// reader would see an end.
+void check_content(std::string const& path) {
+  auto error = std::error_code{};
+  auto const is_device = fs::is_character_file(path, error);
+  if (is_special(path) && !is_device) return;
+  auto const tried = is_device ? path : temporary_of(place_of(path));
+  auto const descriptor = ::open(tried.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | (is_device ? 0 : O_CREAT), 0666);
+  auto const reason = descriptor < 0 ? errno : is_device ? obstacle(descriptor) : 0;
+  if (descriptor >= 0) ::close(descriptor);
+  if (!is_device) std::remove(tried.c_str());
+  if (reason != 0) fail_to_write(path, reason);
+}
+
 /// Throws InputError where no file can be made at `path`.
 void check_place(std::string_view option, std::string const& path) {
   auto error = std::error_code{};
@@ -71,6 +96,12 @@ void check_place(std::string_view option, std::string const& path) {
   if (::access(is_special(path) ? path.c_str() : folder.c_str(), W_OK) != 0)
     refuse(option, path, fmt::format("{} cannot be written to", twinstep::quoted(folder.string())),
            "name another file");
+  check_content(path);
+}
+
+[[noreturn]] void fail_to_print(int reason) {
+  throw InputError{
+      fmt::format("standard output cannot be written ({}); send it to where there is room", std::strerror(reason))};
 }
 
 }  // namespace
@@ -109,7 +140,7 @@ void Outputs::write(std::string const& path, std::function<void(std::ostream&)> 
   auto target = path;
   if (!is_special(path)) {
     auto const place = place_of(path).string();
-    target = fmt::format("{}.{}.tmp", place, getpid());
+    target = temporary_of(place);
     written_.push_back({path, target, place});
   }
   auto const held = target == path ? std::make_unique<HeldOpen>(path) : nullptr;
@@ -139,12 +170,15 @@ void check_writable(std::string_view option, std::string const& path, std::vecto
   Outputs{inputs}.expect(option, path);
 }
 
+void check_printable() {
+  if (auto const reason = obstacle(STDOUT_FILENO); reason != 0) fail_to_print(reason);
+}
+
 void print(std::string_view text) {
   errno = 0;
   auto const is_written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (is_written && std::fflush(stdout) == 0) return;
-  throw InputError{
-      fmt::format("standard output cannot be written ({}); send it to where there is room", std::strerror(errno))};
+  fail_to_print(errno);
 }
 
 reports::TextStyle standard_output_style() {

@@ -33,8 +33,8 @@ class Outputs {
   Outputs& operator=(Outputs&&) = delete;
 
   /// Names a file to come. Throws InputError for an empty name, a directory, a folder that is absent or closed to
-  /// writing, an input, a file that another option named, by this name or another. `option` is what named it:
-  /// "--trace".
+  /// writing, an input, a file that another option named, by this name or another, a name that no file can have, a
+  /// device that is full. `option` is what named it: "--trace".
   void expect(std::string_view option, std::string const& path);
 
   /// Throws InputError where `path` cannot be written. Whether it was expected does not matter.
@@ -67,6 +67,9 @@ void write_file(std::string const& path, std::string_view text);
 
 /// Throws InputError where `Outputs` would not expect the file.
 void check_writable(std::string_view option, std::string const& path, std::vector<std::string> const& inputs = {});
+
+/// Throws the InputError of `print` where it is known beforehand that nothing can be printed.
+void check_printable();
 
 /// Prints on standard output, all of it now. Throws InputError where it cannot (a full disk, a closed stream).
 void print(std::string_view text);

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <array>
-#include <functional>
 
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "app/report/pages.hpp"
 #include "reports/page/page_json.hpp"
 #include "reports/render/page_csv.hpp"
+#include "reports/render/page_html.hpp"
 #include "reports/render/page_markdown.hpp"
 #include "reports/render/page_text.hpp"
 
@@ -17,13 +17,13 @@ namespace {
 struct Target {
   std::string_view option;
   std::optional<std::string> const& path;
-  std::function<std::string(reports::Page const&)> render;
+  Renderer render;
 };
 
 }  // namespace
 
 int report(ReportOptions const& options) {
-  auto const as_named = [&](reports::Page const& page) { return rendered(page, *options.out); };
+  auto const as_named = options.out ? renderer_of("--out", *options.out) : reports::page_html;
   auto const targets = std::array<Target, 4>{{{"--out", options.out, as_named},
                                               {"--markdown", options.markdown, reports::page_markdown},
                                               {"--csv", options.csv, reports::page_csv},
@@ -31,12 +31,14 @@ int report(ReportOptions const& options) {
   auto outputs = Outputs{options.results};
   for (auto const& target : targets)
     if (target.path) outputs.expect(target.option, *target.path);
+  auto const is_file = [](Target const& target) { return target.path.has_value(); };
+  auto const is_printed = options.as_text || std::ranges::none_of(targets, is_file);
+  if (is_printed) check_printable();
   auto const page = report_page(options.results, options.settings);
   for (auto const& warning : page.warnings) warn(warning);
   for (auto const& target : targets)
     if (target.path) outputs.write(*target.path, target.render(page));
-  auto const is_written = std::ranges::any_of(targets, [](Target const& target) { return target.path.has_value(); });
-  if (options.as_text || !is_written) print(reports::page_text(page, standard_output_style()));
+  if (is_printed) print(reports::page_text(page, standard_output_style()));
   outputs.commit();
   return kDone;
 }

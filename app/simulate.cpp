@@ -120,16 +120,30 @@ std::string all_text(std::vector<Answer> const& answers) {
 
 std::string all_whys(std::vector<Answer> const& answers) {
   auto text = std::string{};
-  for (auto const& answer : answers)
-    if (answer.why)
-      text += "\n" + reports::why_text(std::get<reports::Summary>(answer.summary.answer), *answer.why,
-                                       standard_output_style());
+  for (auto const& answer : answers) {
+    if (!answer.why) continue;
+    text += '\n';
+    text += reports::why_text(std::get<reports::Summary>(answer.summary.answer), *answer.why, standard_output_style());
+  }
   return text;
+}
+
+/// Throws InputError where the options ask for what simulates a step's variations too: these are folded.
+void refuse_variations(SimulateOptions const& options) {
+  for (auto const& [option, is_given] : {std::pair{"--report", options.report.has_value()}, {"--why", options.why}})
+    if (is_given)
+      throw InputError{
+          fmt::format("--fidelity {0}: found with {1}, which compares hundreds of folded steps; leave --fidelity out, "
+                      "or ask for {1} "
+                      "by itself",
+                      options.fidelity, option)};
 }
 
 }  // namespace
 
 int simulate(SimulateOptions const& options) {
+  auto const fidelity = find_enum<engine::Fidelity>(options.fidelity).value_or(engine::Fidelity::kFolded);
+  if (fidelity != engine::Fidelity::kFolded) refuse_variations(options);
   auto const scenarios = read_scenarios(options.scenario, options.settings);
   auto outputs = Outputs{{options.scenario}};
   auto traces = std::vector<std::optional<Trace>>(scenarios.size());
@@ -137,17 +151,17 @@ int simulate(SimulateOptions const& options) {
     traces[i].emplace(outputs, trace_path(*options.trace, scenarios[i], scenarios.size() > 1));
     outputs.expect("--trace", traces[i]->path);
   }
+  auto const render = options.report ? renderer_of("--report", *options.report) : nullptr;
   if (options.report) outputs.expect("--report", *options.report);
+  check_printable();
   for (auto const& warning : scenarios.front().warnings) warn(warning);
 
-  auto const fidelity = find_enum<engine::Fidelity>(options.fidelity).value_or(engine::Fidelity::kFolded);
   auto answers = std::vector<Answer>{};
   for (std::size_t i = 0; i < scenarios.size(); ++i)
     answers.push_back(ask_placed(options.scenario, scenarios[i], fidelity, traces[i]));
   if (options.why)
     for (std::size_t i = 0; i < scenarios.size(); ++i) answers[i].why = explain(options.scenario, options.settings, i);
-  if (options.report)
-    outputs.write(*options.report, rendered(report_page({options.scenario}, options.settings), *options.report));
+  if (options.report) outputs.write(*options.report, render(report_page({options.scenario}, options.settings)));
   print(options.as_json ? all_json(answers) : all_text(answers) + all_whys(answers));
   outputs.commit();
   return kDone;

@@ -26,6 +26,20 @@ constexpr std::string_view kSqlite{"SQLite format 3\0", 16};
 constexpr auto kTakes =
     "a scenario, results of a sweep, a timeline, or what plan, validate or collective printed with --json";
 
+/// What the name of a page's file tells.
+struct Form {
+  std::string_view ending;
+  Renderer render;
+};
+
+constexpr std::array<Form, 6> kForms{
+    {{".html", reports::page_html},
+     {".htm", reports::page_html},
+     {".md", reports::page_markdown},
+     {".csv", reports::page_csv},
+     {".json", reports::page_json},
+     {".txt", [](reports::Page const& page) { return reports::page_text(page, {}); }}}};
+
 bool is_sqlite(std::string const& path) {
   auto file = std::ifstream{path, std::ios::binary};
   auto start = std::array<char, kSqlite.size()>{};
@@ -120,13 +134,15 @@ reports::Page report_page(std::vector<std::string> const& results, std::vector<s
   return page;
 }
 
-std::string rendered(reports::Page const& page, std::string_view path) {
-  auto const ending = std::filesystem::path{path}.extension();
-  if (ending == ".md") return reports::page_markdown(page);
-  if (ending == ".csv") return reports::page_csv(page);
-  if (ending == ".json") return reports::page_json(page);
-  if (ending == ".txt") return reports::page_text(page, {});
-  return reports::page_html(page);
+Renderer renderer_of(std::string_view option, std::string const& path) {
+  auto const ending = std::filesystem::path{path}.extension().string();
+  if (ending.empty()) return reports::page_html;
+  for (auto const& form : kForms)
+    if (ending == form.ending) return form.render;
+  throw InputError{
+      fmt::format("{} {}: found the ending {}, expected one of .html, .htm, .md, .csv, .json, .txt, or none "
+                  "for HTML; name the file so",
+                  option, one_line(path), twinstep::quoted(ending))};
 }
 
 }  // namespace twinstep::app

@@ -18,8 +18,11 @@ namespace twinstep::app {
 [[nodiscard]] reports::Page report_page(std::vector<std::string> const& results,
                                         std::vector<std::string> const& settings);
 
-/// The page as the ending of a file's name says: .md, .csv, .json, .txt; HTML for any other.
-[[nodiscard]] std::string rendered(reports::Page const& page, std::string_view path);
+using Renderer = std::string (*)(reports::Page const&);
+
+/// What writes a page as the ending of the file's name says: .html or .htm, .md, .csv, .json, .txt; HTML without one.
+/// Throws InputError for another. `option` is what named the file: "--out".
+[[nodiscard]] Renderer renderer_of(std::string_view option, std::string const& path);
 
 /// The answer to a question that was read: every section of sections.hpp. Says on standard error what it is at, from
 /// the first second on. Throws InputError for what no clock can count. Cost: some 400 simulations for six strategies,

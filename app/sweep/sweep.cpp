@@ -130,6 +130,7 @@ class Leader {
   std::unique_ptr<ResultsWriter> open() {
     check_size(sweep_, *options_);
     static_cast<void>(exports_of(*options_, {options_->sweep, sweep_.base_file()}));
+    check_printable();
     for (auto const& warning : evaluator_.check()) warn(warning);
     auto const manifest = manifest_of(sweep_, run_options(*options_));
     auto const& out = *options_->out;

@@ -144,6 +144,22 @@ TEST_CASE("a command of several files that cannot write one of them writes none"
   CHECK(folder.files() == std::vector<std::string>{"good.json"});
 }
 
+TEST_CASE("what cannot be written is refused before anything is computed", "[cli]") {
+  // At one bit a second a step takes years: whoever simulates it says so.
+  auto const folder = Scratch{};
+  folder.write("slow.json", with(small_scenario(), R"("nodes": 2)", R"("nodes": 2, "node": {"nic": "1 b/s"})"));
+  auto const too_long = std::string(300, 'x');
+  for (auto const& [command, option] : std::vector<std::pair<std::string, std::string>>{
+           {"report", "--out"}, {"report", "--csv"}, {"simulate", "--report"}, {"simulate", "--trace"}})
+    for (auto const& file : {std::string{"/dev/full"}, too_long})
+      check_refusal(run_twinstep({command, "slow.json", option, file}, folder.path("")),
+                    {file + ": cannot be written (", "name a file in a folder that you may write to"});
+  for (auto const* const command : {"report", "simulate"})
+    check_refusal(run_twinstep({command, "slow.json"}, folder.path(""), {.out = "/dev/full"}),
+                  {"standard output cannot be written", "No space left"});
+  CHECK(folder.files() == std::vector<std::string>{"slow.json"});
+}
+
 TEST_CASE("an answer that cannot be printed leaves no file", "[cli]") {
   auto const folder = Scratch{};
   folder.write("good.json", small_scenario());

@@ -275,11 +275,16 @@ TEST_CASE("--out takes the form that its ending names", "[cli][report]") {
                                                         {"a.csv", "section,chart,"},
                                                         {"a.json", "{"},
                                                         {"a.txt", "all_reduce of 32 ranks"},
+                                                        {"a.htm", "<!doctype html>"},
                                                         {"a", "<!doctype html>"}}) {
     INFO(name);
     REQUIRE(run_twinstep({"report", "bus.json", "--out", name}, folder.path("")).exit_code == 0);
     CHECK_THAT(read_file(folder.path(name)), Catch::StartsWith(beginning));
   }
+  CHECK_THAT(run_shell("TWINSTEP report bus.json --out /dev/stdout | cat", folder.path("")).out,
+             Catch::StartsWith("<!doctype html>"));
+  for (auto const* const name : {"a.xyz", "a.html.gz", "a."})
+    check_refusal(folder, {"bus.json", "--out", name}, "expected one of .html, .htm, .md, .csv, .json, .txt, or none");
 }
 
 TEST_CASE("several collectives stand in one chart", "[cli][report]") {

@@ -239,3 +239,17 @@ TEST_CASE("output that is no terminal has no colours, whatever the terminal", "[
   auto const folder = Scratch{};
   CHECK(simulate(folder).out.find('\x1b') == std::string::npos);
 }
+
+TEST_CASE("what compares folded steps is not asked for beside another fidelity", "[cli]") {
+  for (auto const& more : std::vector<std::vector<std::string>>{{"--report", "page.html"}, {"--why"}}) {
+    auto const folder = Scratch{};
+    folder.write("small.json", small_scenario());
+    auto arguments = std::vector<std::string>{"simulate", "small.json", "--fidelity", "exact"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    auto const outcome = run_twinstep(arguments, folder.path(""));
+    CHECK(outcome.exit_code == 2);
+    CHECK_THAT(outcome.err, Catch::Contains("--fidelity exact: found with " + more.front()) &&
+                                Catch::Contains("leave --fidelity out"));
+    CHECK(folder.files() == std::vector<std::string>{"small.json"});
+  }
+}
