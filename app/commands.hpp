@@ -60,7 +60,7 @@ struct PlanOptions {
   std::optional<std::string> budget;
   std::optional<std::string> energy;    ///< "2 GWh"
   std::optional<std::string> headroom;  ///< "5 %"
-  std::vector<std::string> what_if;     ///< "path=value", each by itself
+  std::vector<std::string> what_if;     ///< "path=value,path=value", each by itself
   std::vector<std::string> prices;      ///< one, or one for each cluster
   std::optional<std::string> power;
   std::optional<double> pue;

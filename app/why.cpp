@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/ask.hpp"
+#include "app/offered_strategies.hpp"
 #include "reports/summary.hpp"
 #include "sim/base/input_error.hpp"
 
@@ -43,7 +44,7 @@ class Candidates {
   void add_strategies() {
     for (std::size_t i = 0; i < kEnumSize<StrategyName>; ++i) {
       auto const name = static_cast<StrategyName>(i);
-      if (name != plan_.strategy && !is_textbook(name))
+      if (name != plan_.strategy && is_offered(name, scenario_.model))
         add(fmt::format("{} in place of {}", name_of(name), name_of(plan_.strategy)),
             {strategy(name_of(name), plan_.recompute)});
     }

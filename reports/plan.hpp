@@ -25,6 +25,7 @@ struct PlannedStep {
   std::string offload;        ///< "none", "optimizer", "parameters + activations", "optimizer (NVMe)"
   Seconds estimate;           ///< of the step, in closed form
   Duration step_time;
+  Duration exposed;  ///< of it: waits for communication with no kernel running
   TokensPerSecond token_rate;
   std::string counted = "tokens";  ///< in that rate; "samples" where a model has no sequences
   std::optional<double> mfu;
@@ -52,13 +53,14 @@ struct GpuCount {
   std::string reason;               ///< why there is none
 };
 
-/// What a change of the scenario does to the best plan on so many GPUs.
+/// What changes of the scenario do to the best plan on so many GPUs.
 struct WhatIf {
-  std::string setting;  ///< "cluster.node.nic=800 Gb/s"
+  std::string setting;  ///< "cluster.node.nic=800 Gb/s", several with commas between them
   std::string cluster;
   std::int64_t gpus = 1;
   std::optional<PlannedStep> before;  ///< nothing where none fits
   std::optional<PlannedStep> after;
+  std::string note;  ///< why there is no answer, or no effect, and what binds then; empty elsewhere
 };
 
 /// The soonest that the job ends on any number of GPUs, lost work included; which number it is, estimates tell.

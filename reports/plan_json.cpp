@@ -80,6 +80,7 @@ void write_plan(JsonWriter& json, PlannedStep const& plan, Goal const& goal) {
   json.member("recompute", plan.recompute);
   json.member("offload", plan.offload);
   json.member("step_time_s", plan.step_time);
+  json.member("exposed_communication_s", plan.exposed);
   json.member("closed_form_s", plan.estimate.count());
   json.member("tokens_per_s", plan.token_rate.count());
   json.member("counted", plan.counted);
@@ -113,6 +114,7 @@ void write_what_if(JsonWriter& json, WhatIf const& question, Goal const& goal) {
   json.member("gpus", question.gpus);
   write_best(json, "before", question.before, goal);
   write_best(json, "after", question.after, goal);
+  json.member("note", question.note);
   json.end_object();
 }
 

@@ -15,7 +15,7 @@ offload are searched.
   twinstep plan SCENARIO.json --gpus 512
   twinstep plan SCENARIO.json --gpus 64..4096 --tokens 15T --deadline 60d
   twinstep plan SCENARIO.json --gpus 256,512 \
-      --what-if cluster.fabric.port='200 Gb/s'
+      --what-if 'cluster.node.nic=800 Gb/s,cluster.fabric.port=800 Gb/s'
   twinstep plan SCENARIO.json --tokens 15T --price "2.5 USD/GPU-hour@2026-11" \
       --power "10.2 kW/node" --pue 1.2 \
       --mtbf "50000 h/GPU" --checkpoint "2 TB/s" --restart "10 min"
@@ -70,8 +70,11 @@ void add_plan(CLI::App& program, int& exit_code) {
   command->add_option("--set", options->settings, "Replace a value: training.sequence_length=8192")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--what-if", options->what_if, "What this would change; may be given several times")
-      ->type_name("PATH=VALUE")
+  command
+      ->add_option("--what-if", options->what_if,
+                   "What this would change: one path or, with commas,\nseveral together; a text that holds a comma "
+                   "goes\ninto \"…\". May be given several times")
+      ->type_name("PATH=VALUE,…")
       ->allow_extra_args(false);
   command->add_option("--headroom", options->headroom, "Of each GPU's memory, left free; 5 % without")
       ->type_name("SHARE");

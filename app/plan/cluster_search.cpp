@@ -44,6 +44,16 @@ void check_replaced(io::Node const& document) {
 
 }  // namespace
 
+std::string lost_job_text(reports::PlannedStep const& plan) {
+  auto const& failures = *plan.job->failures;
+  return fmt::format(
+      "how often GPUs fail (--mtbf, or their profile): found a failure every {:.0f} s on {} GPUs, less than "
+      "checkpoints "
+      "of {:.0f} s and restarts of {:.0f} s leave; no job would end: give a longer time between failures, or shorter "
+      "ones for those",
+      failures.between_failures.count(), plan.gpus, failures.checkpoint.count(), failures.restart.count());
+}
+
 ClusterSearch::ClusterSearch(PlanOptions const& options, std::optional<std::string> const& cluster,
                              std::optional<std::string> const& price, std::function<void()> progress)
     : options_{options}, cluster_{cluster}, progress_{std::move(progress)} {
@@ -58,10 +68,10 @@ ClusterSearch::ClusterSearch(PlanOptions const& options, std::optional<std::stri
   if (goal_.budget && price_ && goal_.budget->currency != price_->per_gpu_hour.currency)
     throw InputError{fmt::format("--budget: found {}, but --price is in {}; use one currency", goal_.budget->currency,
                                  price_->per_gpu_hour.currency)};
-  auto const counts = GpuCounts{base_.cluster, base_.plan.global_batch};
+  counts_ = GpuCounts{base_.cluster, base_.plan.global_batch};
   auto const own = base_.cluster.gpus();
-  asked_ = counts.asked(options.gpus ? read_gpus(*options.gpus) : std::vector<GpuRange>{{own, own}});
-  possible_ = counts.possible();
+  asked_ = counts_.asked(options.gpus ? read_gpus(*options.gpus) : std::vector<GpuRange>{{own, own}});
+  possible_ = counts_.possible();
   leave_out_what_cannot_be_read();
 }
 
@@ -159,6 +169,17 @@ std::vector<reports::RejectedPlans> ClusterSearch::rejected_on(std::int64_t gpus
     if (progress_) progress_();
     return why_it_fails(question, space, nearest);
   });
+}
+
+std::string ClusterSearch::nearest_reason(std::int64_t gpus) {
+  auto const rejected = rejected_on(gpus);
+  return rejected.empty() ? "" : fmt::format("{} {}", rejected.front().strategy, rejected.front().reason);
+}
+
+std::optional<std::string> ClusterSearch::why_not_searched(std::int64_t gpus) const {
+  if (std::ranges::find(possible_, gpus) != possible_.end()) return std::nullopt;
+  auto const refused = std::ranges::find(asked_.refused, gpus, &RefusedCount::gpus);
+  return refused != asked_.refused.end() ? refused->reason : counts_.why_not(gpus);
 }
 
 bool ClusterSearch::ends_in_time(std::int64_t gpus) {

@@ -13,6 +13,9 @@
 
 namespace twinstep::app::plan {
 
+/// Why no job ends whose failures leave it next to nothing; of a plan with such a job.
+[[nodiscard]] std::string lost_job_text(reports::PlannedStep const& plan);
+
 /// The search on one cluster, on whatever number of its nodes.
 class ClusterSearch {
  public:
@@ -33,6 +36,10 @@ class ClusterSearch {
   [[nodiscard]] std::vector<reports::PlannedStep> plans_on(std::int64_t gpus, Effort const& effort);
   /// What was left out there, what comes nearest to fitting first.
   [[nodiscard]] std::vector<reports::RejectedPlans> rejected_on(std::int64_t gpus);
+  /// Why nothing fits there, by what comes nearest. Requires that no plan does.
+  [[nodiscard]] std::string nearest_reason(std::int64_t gpus);
+  /// Nothing where `gpus` can be searched, whether the options ask for them or not.
+  [[nodiscard]] std::optional<std::string> why_not_searched(std::int64_t gpus) const;
   [[nodiscard]] reports::MinimumGpus minimum();
 
   [[nodiscard]] std::size_t configurations() const { return configurations_; }
@@ -65,6 +72,7 @@ class ClusterSearch {
   reports::Goal goal_;
   double headroom_ = 0;
   std::optional<reports::Price> price_;
+  GpuCounts counts_;
   AskedCounts asked_;
   std::vector<std::int64_t> possible_;         ///< numbers of GPUs
   std::map<std::int64_t, Searched> searched_;  // by GPUs

@@ -24,21 +24,23 @@ struct AskedCounts {
 /// Whole nodes of one cluster, as many as its fabric joins, that divide the global batch evenly.
 class GpuCounts {
  public:
+  GpuCounts() = default;
   GpuCounts(hardware::Cluster const& cluster, std::int64_t global_batch);
 
   /// From the fewest on.
   [[nodiscard]] std::vector<std::int64_t> const& possible() const { return possible_; }
   /// What the ranges hold of them; numbers that were named one by one and are none of them with the reason.
   [[nodiscard]] AskedCounts asked(std::vector<GpuRange> const& ranges) const;
+  /// Requires a number that is not possible.
+  [[nodiscard]] std::string why_not(std::int64_t gpus) const;
 
  private:
-  [[nodiscard]] std::string why_not(std::int64_t gpus) const;
   [[nodiscard]] std::string nearest(std::int64_t gpus) const;
 
   std::string cluster_;
-  std::int64_t gpus_per_node_;
-  std::int64_t most_;
-  std::int64_t global_batch_;
+  std::int64_t gpus_per_node_ = 1;
+  std::int64_t most_ = 0;
+  std::int64_t global_batch_ = 1;
   std::vector<std::int64_t> possible_;
 };
 

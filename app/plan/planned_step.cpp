@@ -69,6 +69,7 @@ reports::PlannedStep planned_step(hardware::Cluster const& cluster, Simulated co
           .offload = offload_text(candidate.plan.offload),
           .estimate = candidate.estimate.step_time,
           .step_time = summary.step_time,
+          .exposed = summary.exposed_communication,
           .token_rate = summary.token_rate,
           .counted = std::string{summary.counted},
           .mfu = summary.mfu,

@@ -6,7 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "app/plan/cluster_search.hpp"
+#include "app/plan/searches.hpp"
+#include "app/plan/what_if.hpp"
 #include "reports/job_text.hpp"
 #include "reports/quantity_text.hpp"
 #include "sim/base/input_error.hpp"
@@ -18,37 +19,6 @@ using reports::GpuCount;
 using reports::PlannedStep;
 using reports::Plans;
 using reports::whole_text;
-
-void check_clusters(std::vector<std::string> const& clusters) {
-  for (auto each = clusters.begin(); each != clusters.end(); ++each)
-    if (std::find(clusters.begin(), each, *each) != each)
-      throw InputError{fmt::format("--cluster: found {} twice; give each once", *each)};
-}
-
-std::vector<ClusterSearch> searches_of(PlanOptions const& options, std::function<void()> const& progress) {
-  auto clusters = std::vector<std::optional<std::string>>(options.clusters.begin(), options.clusters.end());
-  if (clusters.empty()) clusters.emplace_back();
-  check_clusters(options.clusters);
-  if (options.prices.size() > 1 && options.prices.size() != clusters.size())
-    throw InputError{fmt::format("--price: found {} prices for {} clusters; give one, or one for each",
-                                 options.prices.size(), clusters.size())};
-  auto searches = std::vector<ClusterSearch>{};
-  for (std::size_t i = 0; i < clusters.size(); ++i) {
-    auto price = std::optional<std::string>{};
-    if (!options.prices.empty()) price = options.prices[options.prices.size() > 1 ? i : 0];
-    searches.emplace_back(options, clusters[i], price, progress);
-  }
-  return searches;
-}
-
-/// Costs are compared.
-void check_currencies(std::vector<ClusterSearch> const& searches) {
-  for (auto const& search : searches)
-    if (auto const& [first, other] = std::pair{searches.front().price(), search.price()};
-        first && other && first->per_gpu_hour.currency != other->per_gpu_hour.currency)
-      throw InputError{fmt::format("--price: found {} and {}; give all prices in one currency",
-                                   first->per_gpu_hour.currency, other->per_gpu_hour.currency)};
-}
 
 void check_strategies(std::vector<std::string> const& names) {
   for (auto const& name : names)
@@ -68,16 +38,10 @@ void check_counts(std::vector<ClusterSearch> const& searches) {
   throw InputError{fmt::format("--gpus: {}", fmt::join(reasons, "; "))};
 }
 
-/// A job that failures hardly let go on has no end to plan for; `where` stands before what is wrong.
-void check_goodput(std::vector<PlannedStep> const& plans, std::string const& where = "") {
+/// A job that failures hardly let go on has no end to plan for.
+void check_goodput(std::vector<PlannedStep> const& plans) {
   for (auto const& plan : plans)
-    if (auto const& job = plan.job; job && reports::is_lost(*job))
-      throw InputError{
-          fmt::format("{}how often GPUs fail (--mtbf, or their profile): found a failure every {:.0f} s on {} GPUs, "
-                      "less than checkpoints of {:.0f} s and restarts of {:.0f} s leave; no job would end: give a "
-                      "longer time between failures, or shorter ones for those",
-                      where, job->failures->between_failures.count(), plan.gpus, job->failures->checkpoint.count(),
-                      job->failures->restart.count())};
+    if (plan.job && reports::is_lost(*plan.job)) throw InputError{lost_job_text(plan)};
 }
 
 bool reaches_goal(PlannedStep const& plan, reports::Goal const& goal) {
@@ -164,8 +128,10 @@ void add_search(ClusterSearch& search, Effort const& effort, Plans& plans) {
     auto found = search.plans_on(gpus, effort);
     check_goodput(found);
     auto rejected = search.rejected_on(gpus);
-    auto const reason = rejected.empty() ? "" : rejected.front().strategy + " " + rejected.front().reason;
-    plans.counts.push_back({name, gpus, std::nullopt, found.empty() ? reason : ""});
+    auto reason = found.empty() && !rejected.empty()
+                      ? fmt::format("{} {}", rejected.front().strategy, rejected.front().reason)
+                      : "";
+    plans.counts.push_back({name, gpus, std::nullopt, std::move(reason)});
     std::ranges::move(found, std::back_inserter(plans.plans));
     std::ranges::move(rejected, std::back_inserter(plans.rejected));
   }
@@ -184,41 +150,6 @@ void answer_counts(Plans& plans) {
       if (!count.best && plan.cluster == count.cluster && plan.gpus == count.gpus) count.best = plan;
 }
 
-/// Searches of the scenario with one change more; what is wrong with it is said of the option that it stands in.
-std::vector<ClusterSearch> searches_with(PlanOptions options, std::string const& setting,
-                                         std::function<void()> const& progress) {
-  options.settings.push_back(setting);
-  try {
-    return searches_of(options, progress);
-  } catch (InputError const& error) {
-    auto const text = std::string_view{error.what()};
-    constexpr auto kSet = std::string_view{"--set "};
-    if (!text.starts_with(kSet)) throw;
-    throw InputError{fmt::format("--what-if {}", text.substr(kSet.size()))};
-  }
-}
-
-/// The scenario with each change by itself, on the same numbers of GPUs. Requires answers to these.
-void ask_what_if(PlanOptions const& options, std::function<void()> const& progress, Plans& plans) {
-  for (auto const& setting : options.what_if) {
-    auto searches = searches_with(options, setting, progress);
-    for (auto const& count : plans.counts) {
-      auto const cluster = std::ranges::find(plans.minimum, count.cluster, &reports::MinimumGpus::cluster);
-      auto& search = searches[static_cast<std::size_t>(cluster - plans.minimum.begin())];
-      auto const& possible = search.asked().searched;
-      if (std::ranges::find(possible, count.gpus) == possible.end()) continue;
-      auto after = search.plans_on(count.gpus, kBestOfEach);
-      check_goodput(after, fmt::format("--what-if {}: ", setting));
-      plans.what_if.push_back({setting, count.cluster, count.gpus, count.best,
-                               after.empty() ? std::nullopt : std::optional{std::move(after.front())}});
-    }
-    for (auto const& search : searches) {
-      plans.configurations += search.configurations();
-      plans.simulations += search.simulations();
-    }
-  }
-}
-
 Effort effort_of(PlanOptions const& options, std::vector<ClusterSearch> const& searches) {
   auto counts = std::size_t{0};
   for (auto const& search : searches) counts += search.asked().searched.size();
@@ -231,9 +162,11 @@ Effort effort_of(PlanOptions const& options, std::vector<ClusterSearch> const& s
 
 reports::Plans make_plans(PlanOptions const& options, std::function<void()> const& progress) {
   check_strategies(options.strategies);
+  for (auto const& setting : options.settings)
+    if (!setting.starts_with("cluster.nodes")) check_not_searched("--set", setting);
   auto searches = searches_of(options, progress);
-  check_currencies(searches);
   check_counts(searches);
+  auto what_ifs = WhatIfs{options, progress};
   auto const& first = searches.front();
   auto plans = Plans{.model = std::string{model_name(first.base().model)},
                      .settings = options.settings,
@@ -247,7 +180,7 @@ reports::Plans make_plans(PlanOptions const& options, std::function<void()> cons
   plans.pareto = reports::pareto_front(plans.plans);
   answer_counts(plans);
   judge(plans);
-  ask_what_if(options, progress, plans);
+  what_ifs.answer({.plans = 1, .most_simulations = effort.most_simulations}, plans);
   auto const top = static_cast<std::size_t>(options.top);
   if (plans.plans.size() > top) plans.plans.resize(top);
   if (plans.goal.critical_batch) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "app/ask.hpp"
+#include "app/offered_strategies.hpp"
 #include "app/parallel.hpp"
 #include "app/plan/steady_step.hpp"
 #include "reports/quantity_text.hpp"
@@ -40,8 +41,9 @@ Strategies read_strategies(Question const& question, Space& space) {
   for (auto& choice : strategy_choices(layout)) {
     auto const json = io::parse({"strategy", strategy_json(choice), false});
     auto const name = std::string{json.at("name").string()};
-    auto const is_asked = std::ranges::find(names, name) != names.end();
-    if (names.empty() ? strategies::is_textbook(*find_enum<strategies::StrategyName>(name)) : !is_asked) continue;
+    auto const is_tried = names.empty() ? is_offered(*find_enum<strategies::StrategyName>(name), scenario.model)
+                                        : std::ranges::find(names, name) != names.end();
+    if (!is_tried) continue;
     try {
       out.plans.push_back(strategies::read_plan(training, json, scenario.model, scenario.cluster.gpus()));
       out.choices.push_back(std::move(choice));

@@ -32,6 +32,7 @@ void add_inputs(reports::Summary const& few, std::int64_t further, reports::Summ
 reports::Summary continued(reports::Summary const& few, reports::Summary one_more, std::int64_t count) {
   auto const before = one_more.step_time;
   one_more.step_time += (one_more.step_time - few.step_time) * (count - kOneMore);
+  one_more.exposed_communication += (one_more.exposed_communication - few.exposed_communication) * (count - kOneMore);
   auto const longer = static_cast<double>(count) / kOneMore;
   one_more.tokens = one_more.tokens / kOneMore * count;
   auto const faster = longer * (to_seconds(before).count() / to_seconds(one_more.step_time).count());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -191,28 +192,56 @@ std::string front(Plans const& plans, TextStyle const& style) {
   return text + table.render(style);
 }
 
+/// What a question's notes say, each once: "64, 128 GPUs: no effect: …".
+std::string notes(std::span<WhatIf const> answers, TextStyle const& style) {
+  auto gpus_by_note = std::vector<std::pair<std::string, std::string>>{};
+  for (auto const& each : answers) {
+    if (each.note.empty()) continue;
+    auto known = std::ranges::find(gpus_by_note, each.note, [](auto const& pair) { return pair.first; });
+    if (known == gpus_by_note.end())
+      gpus_by_note.emplace_back(each.note, whole_text(each.gpus));
+    else
+      known->second += ", " + whole_text(each.gpus);
+  }
+  auto text = std::string{};
+  for (auto const& [note, gpus] : gpus_by_note) text += wrapped(fmt::format("{} GPUs: {}", gpus, note), "  ", style);
+  return text;
+}
+
+std::string answers_of(std::span<WhatIf const> answers, TextStyle const& style) {
+  auto const has_clusters =
+      std::ranges::any_of(answers, [&](WhatIf const& each) { return each.cluster != answers.front().cluster; });
+  auto columns = std::vector<Column>{};
+  if (has_clusters) columns.push_back({"cluster", Align::kLeft, true});
+  for (auto&& column :
+       {Column{"GPUs"}, Column{"best plan then", Align::kLeft, true}, Column{"step"}, Column{"then"}, Column{"change"}})
+    columns.push_back(column);
+  auto table = Table{std::move(columns)};
+  for (auto const& [_, cluster, gpus, before, after, note] : answers) {
+    auto const step = [](std::optional<PlannedStep> const& plan) {
+      return plan ? time_text(plan->step_time) : std::string{kNoValue};
+    };
+    auto cells = std::vector<Cell>{};
+    if (has_clusters) cells.emplace_back(cluster);
+    for (auto&& text : {whole_text(gpus), after ? plan_text(*after) : std::string{kNoValue}, step(before), step(after),
+                        before && after ? change_text(before->token_rate.count() / after->token_rate.count() - 1)
+                                        : std::string{kNoValue}})
+      cells.emplace_back(text);
+    table.add_row(std::move(cells));
+  }
+  return table.render(style) + notes(answers, style);
+}
+
+/// Each question with its answers. Change is that of the time a token takes, as a question may change the batch.
 std::string what_if(Plans const& plans, TextStyle const& style) {
   auto text = std::string{};
   for (auto each = plans.what_if.begin(); each != plans.what_if.end();) {
-    auto const& setting = each->setting;
-    text += "\n" + header("With " + setting, style);
-    auto table = Table{{{"cluster", Align::kLeft, true},
-                        {"GPUs"},
-                        {"best plan then", Align::kLeft, true},
-                        {"step"},
-                        {"then"},
-                        {"change"}}};
-    for (; each != plans.what_if.end() && each->setting == setting; ++each) {
-      auto const& [_, cluster, gpus, before, after] = *each;
-      auto const step = [](std::optional<PlannedStep> const& plan) {
-        return plan ? time_text(plan->step_time) : std::string{kNoValue};
-      };
-      table.add_row({cluster, whole_text(gpus), after ? plan_text(*after) : "none fits", step(before), step(after),
-                     before && after
-                         ? change_text(to_seconds(after->step_time).count() / to_seconds(before->step_time).count() - 1)
-                         : std::string{kNoValue}});
-    }
-    text += table.render(style);
+    auto const end =
+        std::find_if(each, plans.what_if.end(), [&](WhatIf const& other) { return other.setting != each->setting; });
+    text += '\n';
+    text += toned(wrapped(fmt::format("With {}", each->setting), "", style), Tone::kHeader, style);
+    text += answers_of(std::span{each, end}, style);
+    each = end;
   }
   return text;
 }

@@ -43,6 +43,16 @@ TEST_CASE("--why offers changes that make what they promise when they are pasted
   }
 }
 
+TEST_CASE("--why offers no strategy that is only for transformers to another model", "[cli][why]") {
+  // zero-3 gathers parameters twice over 10 Gb/s Ethernet; megatron, which would not, would be faster.
+  auto const outcome = run_twinstep({"simulate", in_repository("examples/mlp-10gbe.json"), "--why", "--json", "--set",
+                                     R"(strategy={"name": "zero-3"})"});
+  REQUIRE(outcome.exit_code == 0);
+  auto const changes = io::parse({"answer", outcome.out}).at("why").at("changes").elements();
+  REQUIRE_FALSE(changes.empty());
+  for (auto const& change : changes) CHECK_THAT(std::string{change.at("name").string()}, !Catch::Contains("megatron"));
+}
+
 TEST_CASE("communication free is the same step without it, and the difference is what it costs", "[cli][why]") {
   auto const asked = answer({"--why"});
   auto const free = answer({"--set", "network.free=true"});

@@ -2,7 +2,7 @@ find_package(TBB REQUIRED)
 
 twinstep_test(unit_plan
   SOURCES unit/goodput_test.cpp unit/plan_estimate_test.cpp unit/plan_goal_test.cpp
-          unit/plan_search_test.cpp
+          unit/plan_search_test.cpp unit/plan_what_if_test.cpp
   DEPENDS app_plan reports TBB::tbb)
 target_compile_definitions(unit_plan PRIVATE TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
 

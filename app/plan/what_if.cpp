@@ -1,0 +1,153 @@
+#include "app/plan/what_if.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/plan/searches.hpp"
+#include "app/plan/way_out_of_node.hpp"
+#include "sim/base/input_error.hpp"
+
+namespace twinstep::app::plan {
+namespace {
+
+constexpr double kNoChange = 5e-4;  ///< of the step time: what prints as 0.0 %
+constexpr double kHidden = 0.01;    ///< of the step: communication that a faster network could not take much from
+
+/// Where the first comma that parts two changes stands, or the end.
+std::size_t end_of_change(std::string_view text) {
+  auto depth = 0;
+  auto is_quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    auto const c = text[i];
+    if (c == '"' && (i == 0 || text[i - 1] != '\\')) is_quoted = !is_quoted;
+    if (is_quoted) continue;
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+    if (c == ',' && depth == 0) return i;
+  }
+  return text.size();
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+std::string place_of(std::string const& text) {
+  return fmt::format("--what-if {}: ", one_line(text));
+}
+
+/// Searches of the scenario with the changes; what is wrong with them is said of the option in which they stand.
+std::vector<ClusterSearch> searches_with(PlanOptions options, std::string const& text,
+                                         std::vector<std::string> const& changes,
+                                         std::function<void()> const& progress) {
+  options.settings.insert(options.settings.end(), changes.begin(), changes.end());
+  try {
+    return searches_of(options, progress);
+  } catch (InputError const& error) {
+    auto const what = std::string_view{error.what()};
+    for (auto const& change : changes)
+      if (auto const of_change = fmt::format("--set {}", one_line(change)); what.starts_with(of_change))
+        throw InputError{fmt::format("--what-if {}", what.substr(std::string_view{"--set "}.size()))};
+    throw InputError{fmt::format("{}{}", place_of(text), what)};
+  }
+}
+
+double seconds_of_step(reports::PlannedStep const& plan) {
+  return to_seconds(plan.step_time).count();
+}
+
+/// Why the step stays as long as it was, as far as the network tells.
+std::string why_no_effect(reports::PlannedStep const& plan, hardware::Cluster const& cluster,
+                          std::vector<std::string> const& changes) {
+  auto const exposed = to_seconds(plan.exposed).count() / seconds_of_step(plan);
+  if (exposed < kHidden)
+    return fmt::format("no effect: the step waits for communication in {:.1f} % of its time", exposed * 100);
+  auto const leads_out = [](std::string const& change) {
+    return std::ranges::any_of(kWayOutOfNode, [&](std::string_view path) { return change.starts_with(path); });
+  };
+  return std::ranges::any_of(changes, leads_out) ? fmt::format("no effect: {}", what_binds_out_of_node(cluster))
+                                                 : "no effect";
+}
+
+/// What the reader of "before" and "after" has to know.
+std::string note_on(reports::PlannedStep const& before, reports::PlannedStep const& after,
+                    hardware::Cluster const& cluster, std::vector<std::string> const& changes) {
+  auto const batch = [](reports::PlannedStep const& plan) { return plan.token_rate.count() * seconds_of_step(plan); };
+  auto const differs = [](double a, double b) { return std::abs(b / a - 1) >= kNoChange; };
+  if (differs(batch(before), batch(after)))
+    return "the batch changes too: the change is that of the time a token takes";
+  return differs(seconds_of_step(before), seconds_of_step(after)) ? "" : why_no_effect(after, cluster, changes);
+}
+
+/// On one number of GPUs; what fails says why.
+void answer_one(ClusterSearch& search, std::vector<std::string> const& changes, Effort const& effort,
+                reports::WhatIf& asked) {
+  if (auto const reason = search.why_not_searched(asked.gpus)) {
+    asked.note = *reason;
+    return;
+  }
+  try {
+    auto plans = search.plans_on(asked.gpus, effort);
+    if (plans.empty())
+      asked.note = fmt::format("none fits: {}", search.nearest_reason(asked.gpus));
+    else if (auto const& job = plans.front().job; job && reports::is_lost(*job))
+      asked.note = lost_job_text(plans.front());
+    else
+      asked.after = std::move(plans.front());
+    if (asked.before && asked.after) asked.note = note_on(*asked.before, *asked.after, search.base().cluster, changes);
+  } catch (InputError const& error) {
+    asked.note = error.what();
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> read_changes(std::string const& text) {
+  auto changes = std::vector<std::string>{};
+  for (auto rest = std::string_view{text};;) {
+    auto const end = end_of_change(rest);
+    changes.emplace_back(trimmed(rest.substr(0, end)));
+    if (changes.back().find('=') == std::string::npos)
+      throw InputError{
+          fmt::format("{}found no \"=\" in {}, expected path=value, and commas between several; a text that "
+                      "holds a comma stands in double quotes",
+                      place_of(text), quoted(changes.back()))};
+    if (end == rest.size()) return changes;
+    rest.remove_prefix(end + 1);
+  }
+}
+
+WhatIfs::WhatIfs(PlanOptions const& options, std::function<void()> const& progress) {
+  for (auto const& text : options.what_if) {
+    auto changes = read_changes(text);
+    for (auto const& change : changes) check_not_searched("--what-if", change);
+    auto searches = searches_with(options, text, changes, progress);
+    asked_.push_back({text, std::move(changes), std::move(searches)});
+  }
+}
+
+void WhatIfs::answer(Effort const& effort, reports::Plans& plans) {
+  for (auto& [text, changes, searches] : asked_) {
+    for (auto const& count : plans.counts) {
+      auto const cluster = std::ranges::find(plans.minimum, count.cluster, &reports::MinimumGpus::cluster);
+      auto& search = searches[static_cast<std::size_t>(cluster - plans.minimum.begin())];
+      auto asked = reports::WhatIf{
+          .setting = text, .cluster = count.cluster, .gpus = count.gpus, .before = count.best, .after = {}, .note = {}};
+      answer_one(search, changes, effort, asked);
+      plans.what_if.push_back(std::move(asked));
+    }
+    for (auto const& search : searches) {
+      plans.configurations += search.configurations();
+      plans.simulations += search.simulations();
+    }
+    searches.clear();
+  }
+}
+
+}  // namespace twinstep::app::plan

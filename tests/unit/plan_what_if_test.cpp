@@ -1,0 +1,45 @@
+#include "app/plan/way_out_of_node.hpp"
+#include "app/plan/what_if.hpp"
+#include "sim/base/input_error.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/plan_question.hpp"
+
+using namespace twinstep;
+using namespace twinstep::app;
+
+using Changes = std::vector<std::string>;
+
+TEST_CASE("commas part the changes of a question, but not in quotes, braces and brackets", "[plan][what-if]") {
+  CHECK(plan::read_changes("a.b=1") == Changes{"a.b=1"});
+  CHECK(plan::read_changes("a=800 Gb/s, b.c=2,d=x") == Changes{"a=800 Gb/s", "b.c=2", "d=x"});
+  CHECK(plan::read_changes(R"(model={"layers": 8, "heads": [1, 2]},b=2)") ==
+        Changes{R"(model={"layers": 8, "heads": [1, 2]})", "b=2"});
+  CHECK(plan::read_changes(R"(a="one, b=2",c=3)") == Changes{R"(a="one, b=2")", "c=3"});
+  CHECK(plan::read_changes(R"(a="a \"quoted\", text",c=3)") == Changes{R"(a="a \"quoted\", text")", "c=3"});
+}
+
+TEST_CASE("a change without a value names the part that lacks it, and how to write a comma", "[plan][what-if]") {
+  CHECK_THROWS_WITH(plan::read_changes("a=one, two"), Catch::Contains("--what-if a=one, two: ") &&
+                                                          Catch::Contains("\"two\"") &&
+                                                          Catch::Contains("double quotes"));
+  CHECK_THROWS_WITH(plan::read_changes(""), Catch::Contains("path=value"));
+  CHECK_THROWS_WITH(plan::read_changes("a=1,"), Catch::Contains("path=value"));
+}
+
+TEST_CASE("a GPU leaves its node as fast as the slowest of NIC, port and PCIe lets it", "[plan][what-if]") {
+  // A NIC of 800 Gb/s = 100 GB/s in each of 8 GPUs' places, on ports of 400 Gb/s = 50 GB/s; slots of 480 Gb/s = 60
+  // GB/s.
+  auto const cluster =
+      tests::plan_question("llama-2-7b-4xh100.json",
+                           {"cluster.node.nic=800 Gb/s", "cluster.fabric.port=400 Gb/s", "cluster.node.pcie=480 Gb/s"})
+          .scenario.cluster;
+  CHECK(plan::what_binds_out_of_node(cluster) ==
+        "out of its node a GPU has 100.0 GB/s by cluster.node.nic, 50.0 GB/s by cluster.fabric.port, 60.0 GB/s by "
+        "cluster.node.pcie: the slowest binds");
+  // Four NICs for eight GPUs: half a NIC and half a port each.
+  auto const shared =
+      tests::plan_question("llama-2-7b-4xh100.json", {"cluster.node.nics=4", "cluster.node.nic=400 Gb/s",
+                                                      "cluster.fabric.port=200 Gb/s", "cluster.node.pcie=480 Gb/s"})
+          .scenario.cluster;
+  CHECK_THAT(plan::what_binds_out_of_node(shared), Catch::Contains("25.0 GB/s by cluster.node.nic, 12.5 GB/s by"));
+}
