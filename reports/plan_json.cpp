@@ -129,11 +129,16 @@ void write_rejected(JsonWriter& json, RejectedPlans const& rejected) {
   json.end_object();
 }
 
-void write_minimum(JsonWriter& json, MinimumGpus const& minimum) {
+void write_minimum(JsonWriter& json, MinimumGpus const& minimum, Goal const& goal) {
+  auto const gpus_of = [](std::optional<PlannedStep> const& plan) {
+    return plan ? std::optional{plan->gpus} : std::nullopt;
+  };
   json.begin_object();
   json.member("cluster", minimum.cluster);
-  json.member("fit", minimum.fit);
-  json.member("meet_deadline", minimum.meet_deadline);
+  json.member("fit", gpus_of(minimum.fit));
+  json.member("meet_deadline", gpus_of(minimum.meet_deadline));
+  write_best(json, "fit_by", minimum.fit, goal);
+  write_best(json, "meet_deadline_by", minimum.meet_deadline, goal);
   json.member("searched_to", minimum.most);
   json.key("soonest");
   if (minimum.soonest) {
@@ -165,7 +170,7 @@ std::string plans_json(Plans const& plans, Seconds wall) {
   write_array(json, "pareto", plans.pareto, with_goal(write_plan));
   write_array(json, "what_if", plans.what_if, with_goal(write_what_if));
   write_array(json, "rejected", plans.rejected, write_rejected);
-  write_array(json, "minimum_gpus", plans.minimum, write_minimum);
+  write_array(json, "minimum_gpus", plans.minimum, with_goal(write_minimum));
   write_values(json, "verdict", plans.verdict);
   write_values(json, "warnings", plans.warnings);
   json.member("configurations", plans.configurations);

@@ -182,18 +182,19 @@ std::optional<std::string> ClusterSearch::why_not_searched(std::int64_t gpus) co
   return refused != asked_.refused.end() ? refused->reason : counts_.why_not(gpus);
 }
 
-bool ClusterSearch::ends_in_time(std::int64_t gpus) {
+std::optional<reports::PlannedStep> ClusterSearch::plan_in_time(std::int64_t gpus) {
   auto const& space = estimated(gpus).space;
-  if (space.candidates.empty()) return false;
+  if (space.candidates.empty()) return std::nullopt;
   auto const tokens = batch_tokens();
   auto const hoped = Seconds{space.candidates.front().estimate.step_time.count() / kEstimateMargin};
   auto without_failures = goal_;
   without_failures.reliability.reset();
   auto const could =
       reports::job_of({.step_time = to_duration(hoped), .tokens = tokens, .gpus = gpus}, without_failures, price_);
-  if (!could || reports::misses_of(*could, goal_).late) return false;
+  if (!could || reports::misses_of(*could, goal_).late) return std::nullopt;
   auto const plans = plans_on(gpus, kBestOfEach);
-  return !plans.empty() && !reports::misses_of(*plans.front().job, goal_).late;
+  if (plans.empty() || reports::misses_of(*plans.front().job, goal_).late) return std::nullopt;
+  return plans.front();
 }
 
 /// By the estimates, then simulated. The more GPUs, the more often one fails: the fastest step may not end the job
@@ -213,13 +214,20 @@ std::optional<reports::Soonest> ClusterSearch::soonest() {
   return reports::Soonest{best->second, plans.front().job->time};
 }
 
+/// Of what was simulated anyway the fastest, else the one with the least memory.
+std::optional<reports::PlannedStep> ClusterSearch::any_plan_on(std::int64_t gpus) {
+  auto const& [question, space, found] = estimated(gpus);
+  if (!found.plans.empty()) return planned(question, found.plans.front());
+  auto const fitting = thriftiest_that_fits(question, space, progress_);
+  return fitting ? std::optional{planned(question, *fitting)} : std::nullopt;
+}
+
 reports::MinimumGpus ClusterSearch::minimum() {
   auto const& possible = possible_;
   auto out = reports::MinimumGpus{.cluster = base_.cluster.name, .most = possible.empty() ? 0 : possible.back()};
   for (auto const gpus : possible) {
-    auto const& [question, space, found] = estimated(gpus);
-    if (!out.fit && (!found.plans.empty() || fits_at_all(question, space, progress_))) out.fit = gpus;
-    if (out.fit && goal_.deadline && ends_in_time(gpus)) out.meet_deadline = gpus;
+    if (!out.fit) out.fit = any_plan_on(gpus);
+    if (out.fit && goal_.deadline) out.meet_deadline = plan_in_time(gpus);
     if (out.fit && (!goal_.deadline || out.meet_deadline)) break;
   }
   if (goal_.deadline && out.fit && !out.meet_deadline) out.soonest = soonest();

@@ -62,7 +62,8 @@ class ClusterSearch {
   [[nodiscard]] std::optional<reports::Job> job_of(Question const& question, Candidate const& candidate,
                                                    Duration step_time) const;
   [[nodiscard]] reports::PlannedStep planned(Question const& question, Simulated const& simulated) const;
-  [[nodiscard]] bool ends_in_time(std::int64_t gpus);
+  [[nodiscard]] std::optional<reports::PlannedStep> any_plan_on(std::int64_t gpus);
+  [[nodiscard]] std::optional<reports::PlannedStep> plan_in_time(std::int64_t gpus);
   [[nodiscard]] std::optional<reports::Soonest> soonest();
 
   PlanOptions options_;

@@ -73,7 +73,7 @@ std::string deadline_verdict(Plans const& plans, PlannedStep const& fastest) {
                           reports::long_time_text(*plans.goal.deadline), reports::long_time_text(fastest.job->time),
                           whole_text(fastest.gpus));
   for (auto const& each : plans.minimum) {
-    text += each.meet_deadline ? fmt::format("; {} GPUs would do", whole_text(*each.meet_deadline))
+    text += each.meet_deadline ? fmt::format("; {} GPUs would do", whole_text(each.meet_deadline->gpus))
                                : fmt::format("; no number of GPUs up to {} would do", whole_text(each.most));
     if (each.soonest)
       text += fmt::format(", the soonest is {} on {}", reports::long_time_text(each.soonest->time),
@@ -97,7 +97,7 @@ std::string memory_verdict(Plans const& plans) {
   auto const& nearest = plans.rejected.front();
   auto text = fmt::format("No plan fits on {} GPUs: {} {}", whole_text(nearest.gpus), nearest.strategy, nearest.reason);
   for (auto const& each : plans.minimum)
-    if (each.fit) text += fmt::format("; {} GPUs of {} would do", whole_text(*each.fit), each.cluster);
+    if (each.fit) text += fmt::format("; {} GPUs of {} would do", whole_text(each.fit->gpus), each.cluster);
   return text + ".";
 }
 

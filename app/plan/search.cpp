@@ -22,6 +22,7 @@ namespace {
 constexpr std::size_t kAtOnce = 4;           ///< simulations between two looks at what they found, whatever the cores
 constexpr std::size_t kThriftiest = 32;      ///< looked at to tell whether anything fits
 constexpr std::size_t kThriftiestOfOne = 8;  ///< likewise of one strategy
+constexpr std::size_t kTriesOfOne = 96;      ///< whose parts may be too large
 constexpr double kSurelyTooFull = 1.02;      ///< the least that is held is known within 2 %
 
 /// The strategies that go with the question's training, with their plans for one sequence at a time.
@@ -63,6 +64,14 @@ std::optional<Simulated> simulate(Question const& question, Machines const& mach
   return Simulated{candidate, std::move(*summary)};
 }
 
+std::optional<Simulated> simulate_if_parts_fit(Question const& question, Machines const& machines,
+                                               Candidate const& candidate) {
+  auto scenario = question.scenario;
+  scenario.plan = candidate.plan;
+  if (is_too_large_in_part(scenario, machines.of(candidate.plan.strategy))) return std::nullopt;
+  return simulate(question, machines, candidate);
+}
+
 struct Need {
   std::string_view of;
   Bytes needs;
@@ -83,7 +92,13 @@ bool is_faster(Simulated const& a, Simulated const& b) {
   return a.summary.step_time < b.summary.step_time;
 }
 
-/// Simulates candidates of one strategy and keeps what it finds in their order.
+/// It runs without the allocator's giving back its cache and asking again, whose cost the step time does not have.
+bool fits_with_ease(reports::Summary const& summary) {
+  return summary.fits && (!summary.allocator || summary.allocator->retries == 0);
+}
+
+/// Simulates candidates of one strategy and keeps what it finds in their order. Once one was too large, others are
+/// first tried with few layers.
 class Simulating {
  public:
   Simulating(Question const& question, Space const& space, Effort const& effort, std::function<void()> const& progress)
@@ -115,34 +130,40 @@ class Simulating {
   template <class IsSettled>
   void run(std::vector<std::size_t> const& order, std::size_t most, IsSettled const& is_settled) {
     auto left = most;
+    auto tries_left = kTriesOfOne;
     auto batch = std::vector<std::size_t>{};
-    for (auto next = order.begin(); next != order.end() && left > 0;) {
+    for (auto next = order.begin(); next != order.end() && left > 0 && tries_left > 0;) {
       if (is_settled(*next)) return;
       batch.clear();
       for (; next != order.end() && batch.size() < std::min(kAtOnce, left); ++next)
         if (!is_done_[*next]) batch.push_back(*next);
       for (auto const each : batch) is_done_[each] = true;
-      left -= batch.size();
-      run(batch);
+      auto const simulated = run(batch);
+      left -= simulated;
+      tries_left -= std::min(tries_left, batch.size() - simulated);
     }
   }
 
-  void run(std::vector<std::size_t> const& batch) {
+  /// How many of the batch were simulated whole.
+  std::size_t run(std::vector<std::size_t> const& batch) {
+    auto const tries_parts = !found_.too_large.empty();
     auto results = map_indices(batch.size(), [&](std::size_t i) {
-      auto result = simulate(question_, *space_.machines, space_.candidates[batch[i]]);
-      if (progress_) progress_();
-      return result;
+      auto const& candidate = space_.candidates[batch[i]];
+      return tries_parts ? simulate_if_parts_fit(question_, *space_.machines, candidate)
+                         : simulate(question_, *space_.machines, candidate);
     });
-    found_.simulations += batch.size();
+    auto count = std::size_t{0};
     for (auto& result : results) {
       if (!result) continue;
-      auto const& allocator = result->summary.allocator;
-      auto const is_tight = allocator && allocator->retries > 0;  // runs, at a cost that the step time does not have
+      ++count;
+      if (progress_) progress_();
       if (!result->summary.fits)
         found_.too_large.push_back(std::move(*result));
-      else if (!is_tight)
+      else if (fits_with_ease(result->summary))
         found_.plans.push_back(std::move(*result));
     }
+    found_.simulations += count;
+    return count;
   }
 
   Question const& question_;
@@ -221,15 +242,23 @@ Space estimate_all(Question const& question) {
   return space;
 }
 
-bool fits_at_all(Question const& question, Space const& space, std::function<void()> const& progress) {
+std::optional<Simulated> thriftiest_that_fits(Question const& question, Space const& space,
+                                              std::function<void()> const& progress) {
   auto thriftiest = space.candidates;
   std::ranges::stable_sort(thriftiest, {}, [](Candidate const& each) { return each.estimate.least_memory; });
   thriftiest.resize(std::min(thriftiest.size(), kThriftiest));
-  return std::ranges::any_of(thriftiest, [&](Candidate const& candidate) {
-    auto const simulated = simulate(question, *space.machines, candidate);
-    if (progress) progress();
-    return simulated && simulated->summary.fits;
-  });
+  for (std::size_t first = 0; first < thriftiest.size(); first += kAtOnce) {
+    auto const count = std::min(kAtOnce, thriftiest.size() - first);
+    auto found = map_indices(
+        count, [&](std::size_t i) { return simulate_if_parts_fit(question, *space.machines, thriftiest[first + i]); });
+    if (progress)
+      for (auto const& each : found)
+        if (each) progress();
+    auto const fitting =
+        std::ranges::find_if(found, [](auto const& each) { return each && fits_with_ease(each->summary); });
+    if (fitting != found.end()) return std::move(*fitting);
+  }
+  return std::nullopt;
 }
 
 Found simulate_best(Question const& question, Space const& space, Effort const& effort,

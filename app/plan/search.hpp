@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -106,9 +107,10 @@ inline constexpr auto kBestOfEach = Effort{.plans = 1, .most_simulations = 12};
 /// if it fits after all. Cost: that of five micro-batches at most, however many its step has.
 [[nodiscard]] std::string why_it_fails(Question const& question, Space const& space, Candidate const& candidate);
 
-/// Whether any candidate fits by a simulation such as simulate_best's, as far as those with the least memory tell.
-[[nodiscard]] bool fits_at_all(Question const& question, Space const& space,
-                               std::function<void()> const& progress = {});
+/// The candidate with the least memory that fits by a simulation such as simulate_best's, as far as the first dozens of
+/// them tell; what parts of the step show to be too large is not simulated whole.
+[[nodiscard]] std::optional<Simulated> thriftiest_that_fits(Question const& question, Space const& space,
+                                                            std::function<void()> const& progress = {});
 
 /// By how much an estimate may exceed the simulated step time before a ranking suffers.
 /// tests/unit/plan_estimate_test.cpp holds the errors below it.

@@ -1,9 +1,11 @@
 #include "app/plan/steady_step.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
 #include "app/ask.hpp"
+#include "app/plan/few_layers.hpp"
 
 namespace twinstep::app::plan {
 namespace {
@@ -52,10 +54,25 @@ std::optional<reports::Summary> simulate_steadily(Scenario scenario, engine::Mac
     plan.global_batch = plan.ranks * plan.micro_batch * micro_batches;
     return simulate(scenario, machine, options);
   };
-  auto const few = with(kFew, {.replays_allocator = false});
   auto one_more = with(kOneMore, {});
-  if (!few || !one_more) return std::nullopt;
+  if (!one_more || !one_more->fits) return one_more;
+  auto const few = with(kFew, {.replays_allocator = false});
+  if (!few) return std::nullopt;
   return continued(*few, std::move(*one_more), count);
+}
+
+bool is_too_large_in_part(Scenario const& scenario, engine::Machine const& machine) {
+  auto const is_too_large = [&](strategies::ModelSpec const& model, std::int64_t micro_batches) {
+    auto part = scenario;
+    part.model = model;
+    part.plan.global_batch = part.plan.ranks * part.plan.micro_batch * micro_batches;
+    auto const summary = simulate(part, machine);
+    return summary && !summary->fits;
+  };
+  auto const count = strategies::accumulation(scenario.plan);
+  auto const* const deep = many_layers(scenario.model);
+  if (deep != nullptr && is_too_large(with_layers(*deep, kDeeper), std::min(count, kFew))) return true;
+  return count > 1 && is_too_large(scenario.model, 1);
 }
 
 }  // namespace twinstep::app::plan

@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "app/plan/few_layers.hpp"
 #include "app/plan/program_sheet.hpp"
 #include "app/plan/work_terms.hpp"
 #include "sim/base/check.hpp"
@@ -16,9 +17,6 @@ namespace {
 using strategies::ModelSpec;
 using strategies::Plan;
 using strategies::Transformer;
-
-constexpr std::int64_t kShallow = 2;  ///< layers
-constexpr std::int64_t kDeeper = 4;
 
 HeldMemory operator+(HeldMemory const& a, HeldMemory const& b) {
   return {a.always + b.always, a.at_turn + b.at_turn, a.at_most + b.at_most,
@@ -64,11 +62,6 @@ OneAndTwo added_by_strategy(ModelSpec const& model, Plan plan, engine::Machine c
   return {added(1), added(2)};
 }
 
-ModelSpec with_layers(Transformer model, std::int64_t layers) {
-  model.layers = layers;
-  return model;
-}
-
 /// Whether what is allocated during the step grows with the model's depth: every layer's gradients, or its gathered
 /// parameters. With the others it is a few layers or buckets, however many there are, so a few layers tell the least.
 bool piles_up(Plan const& plan) {
@@ -81,12 +74,6 @@ ProgramSums to_depth(ProgramSums const& shallow, ProgramSums const& deeper, std:
   auto held = on_line(shallow.held, deeper.held, steps);
   if (!piles_up(plan)) std::tie(held.at_turn, held.at_most) = std::pair{deeper.held.at_turn, deeper.held.at_most};
   return {on_line(shallow.sheet, deeper.sheet, steps), held, std::max(shallow.held_sms, deeper.held_sms)};
-}
-
-/// The model if its layers are all alike and more than a few of them tell.
-Transformer const* many_layers(ModelSpec const& model) {
-  auto const* const transformer = std::get_if<Transformer>(&model);
-  return transformer != nullptr && transformer->layers > kDeeper ? transformer : nullptr;
 }
 
 /// The same of the whole model, by a few of its layers where there are many.

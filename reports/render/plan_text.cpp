@@ -246,14 +246,26 @@ std::string what_if(Plans const& plans, TextStyle const& style) {
   return text;
 }
 
+/// "8 GPUs at least fit, by fsdp2, micro-batch 1×4, recompute full".
+std::string with_plan(PlannedStep const& plan, std::string_view what) {
+  auto text = fmt::format("{} GPUs {}, by {}, micro-batch {}×{}", whole_text(plan.gpus), what, plan_text(plan),
+                          plan.micro_batch, plan.accumulation);
+  return plan.recompute == "none" ? text : fmt::format("{}, recompute {}", text, plan.recompute);
+}
+
+/// Without the plan that ends in time where it is the one that fits.
+std::string in_time(MinimumGpus const& minimum) {
+  if (!minimum.meet_deadline) return fmt::format("none of up to {} end in time", whole_text(minimum.most));
+  if (minimum.meet_deadline->settings == minimum.fit->settings) return "and end in time";
+  return with_plan(*minimum.meet_deadline, "end in time");
+}
+
 std::string minimum(Plans const& plans, TextStyle const& style) {
   auto text = std::string{};
   for (auto const& each : plans.minimum) {
-    auto line = each.fit ? fmt::format("{} GPUs at least fit", whole_text(*each.fit))
+    auto line = each.fit ? with_plan(*each.fit, "at least fit")
                          : fmt::format("no plan fits on up to {} GPUs", whole_text(each.most));
-    if (plans.goal.deadline)
-      line += each.meet_deadline ? fmt::format(", {} end in time", whole_text(*each.meet_deadline))
-                                 : fmt::format(", none of up to {} end in time", whole_text(each.most));
+    if (each.fit && plans.goal.deadline) line += fmt::format("; {}", in_time(each));
     if (each.soonest)
       line +=
           fmt::format("; the soonest is {} on {}", long_time_text(each.soonest->time), whole_text(each.soonest->gpus));
@@ -304,9 +316,10 @@ std::string quoted_in_shell(std::string_view word) {
 }
 
 std::string pasted(PlannedStep const& plan, std::string const& command, TextStyle const& style) {
-  auto text = "\n" + header("The first one, step by step", style) + "  " + command;
-  for (auto const& setting : plan.settings) text += " \\\n    --set " + quoted_in_shell(setting);
-  return text + "\n";
+  auto text = fmt::format("\n{}  {}", header("The first one, step by step", style), command);
+  for (auto const& setting : plan.settings) text += fmt::format(" \\\n    --set {}", quoted_in_shell(setting));
+  text += '\n';
+  return text;
 }
 
 }  // namespace
@@ -343,7 +356,8 @@ std::string plans_text(Plans const& plans, std::string const& command, TextStyle
     text += front(plans, style);
   }
   text += what_if(plans, style);
-  text += "\n" + header("Fewest GPUs", style) + minimum(plans, style) + rejections(plans, style);
+  text += fmt::format("\n{}{}", header("Fewest GPUs", style), minimum(plans, style));
+  text += rejections(plans, style);
   if (!plans.plans.empty()) text += pasted(plans.plans.front(), command, style);
   return text;
 }

@@ -70,6 +70,45 @@ TEST_CASE("a long step by its first micro-batches takes the whole step's time wi
   }
 }
 
+TEST_CASE("no part of a step is too large where the whole just fits, and mostly one is on half of its memory",
+          "[plan]") {
+  // On a GPU with exactly the memory that the whole needs; steps of one micro-batch to 32.
+  auto const asked =
+      tests::plan_question("llama-2-7b-4xh100.json", {tests::kEightLayers, "training.global_batch=1024"});
+  auto const space = plan::estimate_all(asked);
+  auto const& machines = *space.machines;
+  auto accumulating = 0;
+  auto told_by_half = 0;
+  for (std::size_t i = 0; i < space.candidates.size(); i += space.candidates.size() / 40) {
+    auto const& candidate = space.candidates[i];
+    INFO(strategy_json(candidate.strategy, candidate.work) << " × " << candidate.work.micro_batch);
+    auto scenario = asked.scenario;
+    scenario.plan = candidate.plan;
+    auto const whole = *plan::simulate_steadily(scenario, machines.of(candidate.plan.strategy));
+    if (!whole.fits) continue;
+    auto const on_gpu_of = [&](Bytes capacity) {
+      auto cluster = machine_of(scenario);
+      cluster.node.gpu.memory_capacity.value = capacity;
+      return plan::is_too_large_in_part(scenario, engine::Machine{std::move(cluster)});
+    };
+    CHECK_FALSE(on_gpu_of(whole.needed().total()));
+    if (strategies::accumulation(candidate.plan) == 1) continue;
+    ++accumulating;
+    told_by_half += on_gpu_of(whole.needed().total() / 2) ? 1 : 0;
+  }
+  CHECK(accumulating > 10);
+  CHECK(told_by_half > accumulating / 2);
+}
+
+TEST_CASE("a few layers tell that no number of them fits", "[plan]") {
+  // Logits of 131,072 tokens and 32,000 words take 8.4 GB in 16 bits alone: more than a GPU of 4 GB, whatever the
+  // depth.
+  auto asked = tests::plan_question("llama-2-7b-4xh100.json",
+                                    {tests::kEightLayers, "model.layers=1000", "training.sequence_length=131072"});
+  asked.scenario.cluster.node.gpu.memory_capacity.value = Bytes{4'000'000'000};
+  CHECK(plan::is_too_large_in_part(asked.scenario, engine::Machine{machine_of(asked.scenario)}));
+}
+
 TEST_CASE("states go to drives where nodes have them, and nowhere else", "[plan]") {
   auto const is_on_drives = [](plan::StrategyChoice const& choice) {
     return choice.offload.find("nvme") != std::string::npos;
