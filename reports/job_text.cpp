@@ -1,9 +1,12 @@
 #include "reports/job_text.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "reports/quantity_text.hpp"
 
 namespace twinstep::reports {
 
@@ -16,14 +19,24 @@ std::string misses_text(Misses const& misses) {
 }
 
 std::string energy_text(double kwh) {
-  return kwh >= 1e6 ? fmt::format("{:.2f} GWh", kwh / 1e6) : fmt::format("{:.1f} MWh", kwh / 1e3);
+  if (kwh >= 1e6) return fmt::format("{:.2f} GWh", kwh / 1e6);
+  if (kwh >= 1e3) return fmt::format("{:.1f} MWh", kwh / 1e3);
+  return kwh >= 1 ? fmt::format("{:.3g} kWh", kwh) : fmt::format("{:.3g} Wh", kwh * 1e3);
 }
 
 std::string long_time_text(Seconds time) {
-  auto const days = time.count() / 86'400;
-  if (days >= 100) return fmt::format("{:.0f} days", days);
-  if (days >= 1) return fmt::format("{:.1f} days", days);
-  return fmt::format("{:.1f} hours", 24 * days);
+  constexpr double kDay = 86'400;
+  constexpr double kHour = 3600;
+  constexpr double kMinute = 60;
+  auto const seconds = time.count();
+  if (seconds >= 100 * kDay) return fmt::format("{:.0f} days", seconds / kDay);
+  if (seconds >= kDay) return fmt::format("{:.1f} days", seconds / kDay);
+  if (seconds >= kHour) return fmt::format("{:.1f} hours", seconds / kHour);
+  return seconds >= kMinute ? fmt::format("{:.1f} min", seconds / kMinute) : time_text(to_duration(Seconds{std::max(seconds, 0.0)}));
+}
+
+std::string gpu_hours_text(double hours) {
+  return hours < 1 ? fmt::format("{:.2g}", hours) : count_text(hours);
 }
 
 std::string rounded(double amount) {

@@ -71,10 +71,11 @@ struct Soonest {
 
 struct MinimumGpus {
   std::string cluster;
-  std::optional<PlannedStep> fit;            ///< a plan on the fewest on which one fits
-  std::optional<PlannedStep> meet_deadline;  ///< on the fewest on which one ends in time too; nothing without a deadline
-  std::int64_t most = 1;                      ///< that were looked at: the fabric's, as far as they divide the batch
-  std::optional<Soonest> soonest;             ///< where none ends in time
+  std::optional<PlannedStep> fit;  ///< a plan on the fewest on which one fits
+  std::optional<PlannedStep>
+      meet_deadline;               ///< on the fewest on which one ends in time too; nothing without a deadline
+  std::int64_t most = 1;           ///< that were looked at: the fabric's, as far as they divide the batch
+  std::optional<Soonest> soonest;  ///< where none ends in time
 };
 
 /// What `plan` found.

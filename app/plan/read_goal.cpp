@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <string_view>
@@ -68,15 +69,26 @@ std::pair<std::string_view, double> per_gpu_or_node(std::string_view text, std::
   return {text, 0};
 }
 
-bool is_date(std::string_view text) {
+/// "2026-11" or "2026-11-05", whatever the numbers.
+bool has_form_of_date(std::string_view text) {
   constexpr auto kForm = std::string_view{"dddd-dd-dd"};
   if (text.size() != 7 && text.size() != kForm.size()) return false;
   for (std::size_t i = 0; i < text.size(); ++i)
     if (kForm[i] == 'd' ? std::isdigit(static_cast<unsigned char>(text[i])) == 0 : text[i] != '-') return false;
-  auto const in_range = [&](std::size_t at, std::string_view most) {
-    return text.substr(at, 2) >= "01" && text.substr(at, 2) <= most;
+  return true;
+}
+
+/// Requires the form. Whether the calendar has that day, or that month.
+bool is_on_calendar(std::string_view date) {
+  auto const number = [&](std::size_t from, std::size_t count) {
+    auto value = 0;
+    std::from_chars(date.data() + from, date.data() + from + count, value);
+    return value;
   };
-  return in_range(5, "12") && (text.size() == 7 || in_range(8, "31"));
+  auto const day = date.size() == 7 ? 1U : static_cast<unsigned>(number(8, 2));
+  return std::chrono::year_month_day{std::chrono::year{number(0, 4)},
+                                     std::chrono::month{static_cast<unsigned>(number(5, 2))}, std::chrono::day{day}}
+      .ok();
 }
 
 void require(bool is_given, std::string_view option, std::string_view needs) {
@@ -177,14 +189,15 @@ reports::Money read_money(std::string const& option, std::string const& text) {
 reports::Price read_price(std::string const& text, std::int64_t gpus_per_node) {
   constexpr auto kExpected = "a price with its date such as \"2.5 USD/GPU-hour@2026-11\"";
   auto const at = text.find('@');
-  if (at == std::string::npos || !is_date(trimmed(std::string_view{text}.substr(at + 1))))
-    refuse("--price", text, kExpected);
+  auto const date = at == std::string::npos ? "" : trimmed(std::string_view{text}.substr(at + 1));
+  if (!has_form_of_date(date)) refuse("--price", text, kExpected);
+  if (!is_on_calendar(date)) refuse("--price", text, "a date that the calendar has, such as 2026-11 or 2026-11-05");
   auto const whole = trimmed(std::string_view{text}.substr(0, at));
   auto const [amount, sharers] = per_gpu_or_node(whole, gpus_per_node, "-hour");
   if (sharers == 0) refuse("--price", text, kExpected);
   auto money = read_money("--price", std::string{amount});
   money.amount /= sharers;
-  return {std::move(money), std::string{trimmed(std::string_view{text}.substr(at + 1))}};
+  return {std::move(money), std::string{date}};
 }
 
 double read_watts_per_gpu(std::string const& text, std::int64_t gpus_per_node) {

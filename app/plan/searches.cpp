@@ -32,6 +32,14 @@ bool sets(std::string_view setting, std::string_view path) {
          (setting[path.size()] == '=' || setting[path.size()] == '.');
 }
 
+/// What is wrong with a cluster's name is said of --cluster, not of the setting that stands for it.
+[[noreturn]] void throw_of_cluster(InputError const& error, std::string const& cluster) {
+  auto const what = std::string_view{error.what()};
+  auto const place = fmt::format("--set cluster={}: /cluster: ", one_line(cluster));
+  if (what.starts_with(place)) throw InputError{fmt::format("--cluster: {}", what.substr(place.size()))};
+  throw error;
+}
+
 }  // namespace
 
 std::vector<ClusterSearch> searches_of(PlanOptions const& options, std::function<void()> const& progress) {
@@ -45,7 +53,11 @@ std::vector<ClusterSearch> searches_of(PlanOptions const& options, std::function
   for (std::size_t i = 0; i < clusters.size(); ++i) {
     auto price = std::optional<std::string>{};
     if (!options.prices.empty()) price = options.prices[options.prices.size() > 1 ? i : 0];
-    searches.emplace_back(options, clusters[i], price, progress);
+    try {
+      searches.emplace_back(options, clusters[i], price, progress);
+    } catch (InputError const& error) {
+      throw_of_cluster(error, clusters[i].value_or(""));
+    }
   }
   check_currencies(searches);
   return searches;

@@ -23,8 +23,6 @@ Duration step_time_of(io::Node const& plan) {
 
 using reports::kNoValue;
 
-constexpr auto kSecondsPerDay = 86'400.0;
-
 std::string text_at(io::Node const& object, std::string_view key) {
   auto const found = object.find(key);
   return found ? std::string{found->string()} : std::string{};
@@ -51,7 +49,7 @@ std::vector<std::string> job_cells(io::Node const& plan) {
   if (!job) return {};
   auto const goodput = job->find("goodput");
   return {reports::long_time_text(Seconds{job->at("time_s").number()}),
-          reports::count_text(job->at("gpu_hours").number()), cost_text(*job),
+          reports::gpu_hours_text(job->at("gpu_hours").number()), cost_text(*job),
           goodput ? reports::percent_text(goodput->number()) : std::string{kNoValue}};
 }
 
@@ -88,23 +86,32 @@ struct Trade {
   std::function<std::pair<double, double>(io::Node const&)> place;
 };
 
-Trade trade_of(io::Node const& plan) {
-  auto const job = plan.find("job");
+/// A unit in which a job's time is a number from one on, if there is such a unit.
+std::pair<std::string, double> time_unit_for(double seconds) {
+  for (auto const& [unit, size] : {std::pair{"days", 86'400.0}, {"hours", 3600.0}, {"min", 60.0}})
+    if (seconds >= size) return {unit, size};
+  return {"s", 1};
+}
+
+/// @param slowest  of the plans
+Trade trade_of(io::Node const& slowest) {
+  auto const job = slowest.find("job");
   if (!job)
     return {{.name = "step time", .unit = "s"}, {.name = "a step costs", .unit = "GPU-s"}, [](io::Node const& each) {
               auto const time = each.at("step_time_s").number();
               return std::pair{time, time * each.at("gpus").number()};
             }};
-  auto const days = [](io::Node const& each) { return each.at("job").at("time_s").number() / kSecondsPerDay; };
+  auto const [unit, size] = time_unit_for(job->at("time_s").number());
+  auto const time = [in = size](io::Node const& each) { return each.at("job").at("time_s").number() / in; };
   auto const cost = job->find("cost");
   if (!cost)
-    return {{.name = "time", .unit = "days"}, {.name = "cost", .unit = "GPU-hours"}, [days](io::Node const& each) {
-              return std::pair{days(each), each.at("job").at("gpu_hours").number()};
+    return {{.name = "time", .unit = unit}, {.name = "cost", .unit = "GPU-hours"}, [time](io::Node const& each) {
+              return std::pair{time(each), each.at("job").at("gpu_hours").number()};
             }};
-  return {{.name = "time", .unit = "days"},
+  return {{.name = "time", .unit = unit},
           {.name = "cost", .unit = std::string{cost->at("currency").string()}},
-          [days](io::Node const& each) {
-            return std::pair{days(each), each.at("job").at("cost").at("amount").number()};
+          [time](io::Node const& each) {
+            return std::pair{time(each), each.at("job").at("cost").at("amount").number()};
           }};
 }
 
@@ -124,7 +131,7 @@ reports::Series series_of(std::string name, reports::SeriesStyle style, std::vec
 }
 
 reports::Section trade_section(std::vector<io::Node> const& plans, std::vector<io::Node> const& pareto) {
-  auto const trade = trade_of(pareto.front());
+  auto const trade = trade_of(pareto.back());
   auto chart = reports::Chart{.id = "pareto", .title = "Time against cost"};
   chart.text = "On the line no other plan is both faster and cheaper.";
   chart.x = trade.time;

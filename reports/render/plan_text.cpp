@@ -102,7 +102,7 @@ Cell verdict_of(Job const& job, Goal const& goal) {
 }
 
 std::string cost_text(Job const& job) {
-  return job.cost ? money_text(*job.cost) : count_text(job.gpu_hours);
+  return job.cost ? money_text(*job.cost) : gpu_hours_text(job.gpu_hours);
 }
 
 /// Days, GPU-hours and what goal and prices add, of the plans in the ranking.
@@ -116,7 +116,7 @@ std::string jobs(Plans const& plans, TextStyle const& style) {
   auto table = Table{std::move(columns)};
   for (std::size_t i = 0; i < plans.plans.size(); ++i) {
     auto const& job = *plans.plans[i].job;
-    auto cells = std::vector<Cell>{std::to_string(i + 1), long_time_text(job.time), count_text(job.gpu_hours)};
+    auto cells = std::vector<Cell>{std::to_string(i + 1), long_time_text(job.time), gpu_hours_text(job.gpu_hours)};
     if (shown.cost) cells.emplace_back(job.cost ? money_text(*job.cost) : std::string{kNoValue});
     if (shown.energy_kwh) cells.emplace_back(energy_text(*job.energy_kwh));
     if (shown.failures) cells.emplace_back(percent_text(job.goodput));
@@ -129,11 +129,11 @@ std::string jobs(Plans const& plans, TextStyle const& style) {
 std::string failures(PlannedStep const& plan, std::string const& source, TextStyle const& style) {
   auto const& job = *plan.job;
   return wrapped(
-      fmt::format("on {} GPUs a failure every {}, a checkpoint of {} every {:.0f} min (Daly, FGCS 22 (3), 2006; by "
-                  "Young, CACM 17 (9), 1974: {:.0f} min), a restart of {}; how often: {}",
+      fmt::format("on {} GPUs a failure every {}, a checkpoint of {} every {} (Daly, FGCS 22 (3), 2006; by Young, CACM "
+                  "17 (9), 1974: {}), a restart of {}; how often: {}",
                   whole_text(plan.gpus), long_time_text(job.failures->between_failures),
-                  time_text(to_duration(job.failures->checkpoint)), job.checkpoints->count() / 60,
-                  young_interval(*job.failures).count() / 60, time_text(to_duration(job.failures->restart)), source),
+                  long_time_text(job.failures->checkpoint), long_time_text(*job.checkpoints),
+                  long_time_text(young_interval(*job.failures)), long_time_text(job.failures->restart), source),
       "  ", style);
 }
 

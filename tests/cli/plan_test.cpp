@@ -310,7 +310,8 @@ TEST_CASE("questions that cannot be asked of a plan name the way out", "[cli][pl
              Catch::Contains("one currency"));
   CHECK_THAT(refusal({"--set", "training.global_batch=null"}), Catch::Contains("global_batch"));
   CHECK_THAT(refusal({"--cluster", "dgx-h100-ndr", "--cluster", "dgx-h100-ndr"}), Catch::Contains("twice"));
-  CHECK_THAT(refusal({"--cluster", "dgx-h100-ndx"}), Catch::Contains("did you mean"));
+  CHECK_THAT(refusal({"--cluster", "dgx-h100-ndx"}),
+             Catch::Contains("--cluster: found \"dgx-h100-ndx\"") && Catch::Contains("did you mean"));
   CHECK_THAT(refusal({"--what-if", "cluster.node.nic=8 Gs,cluster.fabric.port=80 Gb/s"}),
              Catch::Contains("--what-if cluster.node.nic=8 Gs: ") && Catch::Contains("unknown unit"));
   CHECK_THAT(refusal({"--what-if", "cluster.node.nib=800 Gb/s"}),

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "app/plan/read_goal.hpp"
+#include "reports/job_text.hpp"
 #include "reports/plan.hpp"
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
@@ -36,6 +37,27 @@ TEST_CASE("a price has a date", "[plan][goal]") {
   CHECK_THROWS_WITH(plan::read_price("2.5 USD/GPU-hour", 8), Catch::Contains("with its date"));
   CHECK_THROWS_WITH(plan::read_price("2.5 USD/GPU-hour@soon", 8), Catch::Contains("with its date"));
   CHECK_THROWS_WITH(plan::read_price("2.5 USD@2026-11", 8), Catch::Contains("GPU-hour"));
+}
+
+TEST_CASE("a price is of a day that the calendar has", "[plan][goal]") {
+  CHECK(plan::read_price("2.5 USD/GPU-hour@2028-02-29", 8).date == "2028-02-29");  // a leap year
+  for (auto const* const date : {"2026-02-29", "2026-02-31", "2026-04-31", "2026-13", "2026-00", "2026-01-00"})
+    CHECK_THROWS_WITH(plan::read_price(std::string{"2.5 USD/GPU-hour@"} + date, 8), Catch::Contains("calendar"));
+}
+
+TEST_CASE("times, energy and GPU-hours are told in the unit that fits them", "[plan][goal]") {
+  CHECK(reports::long_time_text(Seconds{200 * 86'400.0}) == "200 days");
+  CHECK(reports::long_time_text(Seconds{1.5 * 86'400}) == "1.5 days");
+  CHECK(reports::long_time_text(Seconds{2.5 * 3600}) == "2.5 hours");
+  CHECK(reports::long_time_text(Seconds{90}) == "1.5 min");
+  CHECK(reports::long_time_text(Seconds{12.34}) == "12.34 s");
+  CHECK(reports::long_time_text(Seconds{0.012}) == "12.00 ms");
+  CHECK(reports::energy_text(2.5e6) == "2.50 GWh");
+  CHECK(reports::energy_text(2500) == "2.5 MWh");
+  CHECK(reports::energy_text(25) == "25 kWh");
+  CHECK(reports::energy_text(0.025) == "25 Wh");
+  CHECK(reports::gpu_hours_text(12'345) == "12,345");
+  CHECK(reports::gpu_hours_text(0.0123) == "0.012");
 }
 
 TEST_CASE("what cannot be is refused with what can", "[plan][goal]") {
