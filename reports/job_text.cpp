@@ -32,7 +32,8 @@ std::string long_time_text(Seconds time) {
   if (seconds >= 100 * kDay) return fmt::format("{:.0f} days", seconds / kDay);
   if (seconds >= kDay) return fmt::format("{:.1f} days", seconds / kDay);
   if (seconds >= kHour) return fmt::format("{:.1f} hours", seconds / kHour);
-  return seconds >= kMinute ? fmt::format("{:.1f} min", seconds / kMinute) : time_text(to_duration(Seconds{std::max(seconds, 0.0)}));
+  return seconds >= kMinute ? fmt::format("{:.1f} min", seconds / kMinute)
+                            : time_text(to_duration(Seconds{std::max(seconds, 0.0)}));
 }
 
 std::string gpu_hours_text(double hours) {
