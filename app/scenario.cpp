@@ -106,10 +106,11 @@ std::vector<Scenario> read_scenarios(io::Node const& document, std::string const
     common.network_is_free = network->at("free").boolean();
   }
   common.is_one_of_several = is_list;
-  auto scenarios = std::vector<Scenario>(written.size(), common);
+  auto scenarios = std::vector<Scenario>(written.size() - 1, common);
+  scenarios.push_back(std::move(common));
   for (std::size_t i = 0; i < written.size(); ++i) {
     auto const& [training, each] = written[i];
-    scenarios[i].plan = read_plan(training, each, common.model, common.cluster.gpus());
+    scenarios[i].plan = read_plan(training, each, scenarios[i].model, scenarios[i].cluster.gpus());
     check_rates(training, scenarios[i]);
     check_drives(each, scenarios[i]);
   }
