@@ -53,6 +53,13 @@ struct GpuCount {
   std::string reason;               ///< why there is none
 };
 
+/// A number of GPUs between those that were searched, which the global batch cannot be divided among.
+struct OtherBatch {
+  std::string cluster;
+  std::int64_t gpus = 1;
+  std::int64_t global_batch = 1;  ///< sequences: the nearest that can
+};
+
 /// What changes of the scenario do to the best plan on so many GPUs.
 struct WhatIf {
   std::string setting;  ///< "cluster.node.nic=800 Gb/s", several with commas between them
@@ -89,6 +96,7 @@ struct Plans {
   std::vector<PlannedStep> plans;  ///< ranked
   std::string ranked_by;           ///< "step time"
   std::vector<GpuCount> counts;    ///< each once, the fewest GPUs first
+  std::vector<OtherBatch> other_batches;
   std::vector<WhatIf> what_if;
   std::vector<PlannedStep> pareto;  ///< by time; each costs less than those before it
   std::vector<RejectedPlans> rejected;

@@ -107,6 +107,14 @@ void write_count(JsonWriter& json, GpuCount const& count, Goal const& goal) {
   json.end_object();
 }
 
+void write_other_batch(JsonWriter& json, OtherBatch const& other) {
+  json.begin_object();
+  json.member("cluster", other.cluster);
+  json.member("gpus", other.gpus);
+  json.member("global_batch", other.global_batch);
+  json.end_object();
+}
+
 void write_what_if(JsonWriter& json, WhatIf const& question, Goal const& goal) {
   json.begin_object();
   json.member("set", question.setting);
@@ -167,6 +175,7 @@ std::string plans_json(Plans const& plans, Seconds wall) {
   };
   write_array(json, "plans", plans.plans, with_goal(write_plan));
   write_array(json, "counts", plans.counts, with_goal(write_count));
+  write_array(json, "other_batches", plans.other_batches, write_other_batch);
   write_array(json, "pareto", plans.pareto, with_goal(write_plan));
   write_array(json, "what_if", plans.what_if, with_goal(write_what_if));
   write_array(json, "rejected", plans.rejected, write_rejected);

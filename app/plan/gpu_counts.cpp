@@ -1,6 +1,7 @@
 #include "app/plan/gpu_counts.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,10 @@ std::int64_t nearest_multiple(std::int64_t number, std::int64_t divisor) {
   auto const below = number / divisor;
   auto const is_nearer_below = number - below * divisor <= (below + 1) * divisor - number;
   return std::max<std::int64_t>(1, is_nearer_below ? below : below + 1) * divisor;
+}
+
+std::int64_t whole_nodes_from(std::int64_t gpus, std::int64_t gpus_per_node) {
+  return (gpus + gpus_per_node - 1) / gpus_per_node * gpus_per_node;
 }
 
 }  // namespace
@@ -33,10 +38,41 @@ AskedCounts GpuCounts::asked(std::vector<GpuRange> const& ranges) const {
       found = true;
       if (std::ranges::find(counts.searched, gpus) == counts.searched.end()) counts.searched.push_back(gpus);
     }
-    if (!found && std::ranges::find(counts.refused, least, &RefusedCount::gpus) == counts.refused.end())
-      counts.refused.push_back({least, why_not(least)});
+    if (found) {
+      add_others({least, most}, counts);
+      continue;
+    }
+    auto const other = nearest_batch(least, most);
+    auto const gpus = other ? other->gpus : least;
+    if (std::ranges::find(counts.refused, gpus, &RefusedCount::gpus) == counts.refused.end())
+      counts.refused.push_back({gpus, why_not(gpus)});
   }
   return counts;
+}
+
+std::optional<OtherBatch> GpuCounts::nearest_batch(std::int64_t least, std::int64_t most) const {
+  auto nearest = std::optional<OtherBatch>{};
+  auto const change = [&](OtherBatch const& other) { return std::abs(other.global_batch - global_batch_); };
+  for (auto gpus = whole_nodes_from(least, gpus_per_node_); gpus <= std::min(most, most_); gpus += gpus_per_node_) {
+    auto const other = OtherBatch{gpus, nearest_multiple(global_batch_, gpus)};
+    if (global_batch_ % gpus != 0 && (!nearest || change(other) <= change(*nearest))) nearest = other;
+  }
+  return nearest;
+}
+
+/// Behind the last number that is searched the range's end is what was meant.
+void GpuCounts::add_others(GpuRange const& range, AskedCounts& counts) const {
+  auto const add = [&](std::int64_t least, std::int64_t most) {
+    if (auto const other = nearest_batch(least, most)) counts.others.push_back(*other);
+  };
+  auto least = range.least;
+  for (auto const gpus : possible_) {
+    if (gpus < range.least || gpus > range.most) continue;
+    add(least, gpus - 1);
+    least = gpus + 1;
+  }
+  auto const end = std::min(range.most, most_) / gpus_per_node_ * gpus_per_node_;
+  add(std::max(least, end), end);
 }
 
 std::string GpuCounts::why_not(std::int64_t gpus) const {

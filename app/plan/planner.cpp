@@ -136,6 +136,7 @@ void add_search(ClusterSearch& search, Effort const& effort, Plans& plans) {
     std::ranges::move(rejected, std::back_inserter(plans.rejected));
   }
   for (auto const& [gpus, reason] : search.asked().refused) plans.counts.push_back({name, gpus, std::nullopt, reason});
+  for (auto const& [gpus, batch] : search.asked().others) plans.other_batches.push_back({name, gpus, batch});
   plans.minimum.push_back(search.minimum());
   plans.configurations += search.configurations();
   plans.simulations += search.simulations();

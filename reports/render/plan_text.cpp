@@ -169,6 +169,24 @@ std::string counts(Plans const& plans, TextStyle const& style) {
   return text;
 }
 
+/// Numbers of GPUs that another batch would do for, each once, whatever the cluster.
+std::string other_batches(Plans const& plans, TextStyle const& style) {
+  constexpr std::size_t kShown = 8;
+  auto parts = std::vector<std::string>{};
+  for (auto const& [_, gpus, batch] : plans.other_batches)
+    if (auto part = fmt::format("{} GPUs with {}", whole_text(gpus), whole_text(batch));
+        std::ranges::find(parts, part) == parts.end())
+      parts.push_back(std::move(part));
+  if (parts.empty()) return {};
+  if (parts.size() > kShown) {
+    parts[kShown - 1] = fmt::format("{} more (--json)", parts.size() - kShown + 1);
+    parts.resize(kShown);
+  }
+  return wrapped(fmt::format("beside these, with another global batch (--set training.global_batch=…): {}",
+                             fmt::join(parts, ", ")),
+                 "  ", style);
+}
+
 std::string front(Plans const& plans, TextStyle const& style) {
   if (plans.counts.size() < 2 || plans.pareto.empty()) return {};
   auto text = "\n" + header("None is both faster and cheaper (Pareto)", style);
@@ -339,7 +357,7 @@ std::string plans_text(Plans const& plans, std::string const& command, TextStyle
                      style);
   text += premises(plans, style);
   for (auto const& line : plans.verdict) text += wrapped(line, "", style);
-  text += counts(plans, style);
+  text += counts(plans, style) + other_batches(plans, style);
   if (!plans.plans.empty()) {
     text += "\n" + header("Plans that fit" + common_place(plans.plans) + ", by " + plans.ranked_by, style) +
             ranking(plans, style) + continued(plans, style);

@@ -150,7 +150,14 @@ TEST_CASE("what does not fit is said first, with what would", "[cli][plan]") {
 
 TEST_CASE("fewer GPUs than asked may hold the model, and more are on the front", "[cli][plan]") {
   auto const found = answer({"--gpus", "8..64", "--tokens", "1T", "--set", "training.global_batch=128"});
-  CHECK(found.at("minimum_gpus").elements().front().at("fit").integer() == 8);
+  auto const minimum = found.at("minimum_gpus").elements().front();
+  CHECK(minimum.at("fit").integer() == 8);
+  CHECK(minimum.at("fit_by").at("gpus").integer() == 8);
+  // 24 GPUs: of 120 and 144 the nearer to 128 is 120. 40: 120; 48: 144; 56: 112.
+  auto const others = found.at("other_batches").elements();
+  REQUIRE(others.size() == 2);
+  CHECK(others[0].at("global_batch").integer() == 120);
+  CHECK(others[1].at("gpus").integer() == 40);
   auto const front = found.at("pareto").elements();
   REQUIRE(front.size() >= 2);
   for (std::size_t i = 1; i < front.size(); ++i) {

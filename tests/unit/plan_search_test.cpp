@@ -51,6 +51,23 @@ TEST_CASE("numbers of GPUs that are named twice count once, and ranges leave out
   CHECK(counts.asked({{24, 24}, {24, 24}}).refused.size() == 1);
 }
 
+TEST_CASE("between numbers of GPUs that divide the batch the one with the nearest other batch is proposed", "[plan]") {
+  auto const others = [](std::vector<plan::GpuRange> const& ranges) {
+    auto found = std::vector<std::pair<std::int64_t, std::int64_t>>{};
+    for (auto const& [gpus, batch] : plan::GpuCounts{four_nodes_of_eight(), 64}.asked(ranges).others)
+      found.emplace_back(gpus, batch);
+    return found;
+  };
+  using Found = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  // 64 on 24 GPUs: 48 or 72, nearer is 72. Of 40 (80), 48 (48) and 56 (56) the last has the nearest batch.
+  CHECK(others({{8, 64}}) == Found{{24, 72}, {56, 56}});
+  // Behind 64, the last that divides it, 128 were asked for.
+  CHECK(others({{64, 128}}) == Found{{128, 128}});
+  CHECK(others({{64, 64}, {24, 24}}).empty());
+  // A range that holds none: of 24 (72) and, behind it, none that is not 32.
+  CHECK(plan::GpuCounts{four_nodes_of_eight(), 64}.asked({{17, 31}}).refused.front().gpus == 24);
+}
+
 TEST_CASE("a long step by its first micro-batches takes the whole step's time within 0.2 %", "[plan]") {
   for (auto const* const strategy :
        {R"({"name": "fsdp2", "recompute": "full"})", R"({"name": "deepspeed-3", "offload": {"optimizer": "cpu"}})",
