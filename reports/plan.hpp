@@ -3,12 +3,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/job.hpp"
 #include "reports/summary.hpp"
 
 namespace twinstep::reports {
+
+/// What a plan is chosen from, and what is not in it.
+inline constexpr std::string_view kSearched =
+    "data parallelism with sharding, recomputation and offload; tensor and pipeline parallelism are not modelled yet";
 
 /// A way to train that fits, after its simulation.
 struct PlannedStep {
@@ -43,6 +48,8 @@ struct RejectedPlans {
   std::int64_t count = 0;   ///< of configurations; 0 where the strategy was not tried
   bool others_fit = false;  ///< other configurations of the strategy
   std::string reason;       ///< of the one that comes nearest, with its numbers
+  std::string brief;        ///< the same in a line: "needs 152.2 GiB, 131.4 GiB of it parameters, has 75.1 GiB"
+  double fullness = 0;      ///< of that one: what it needs over what there is
 };
 
 /// What one number of GPUs that the user asked for comes to.

@@ -167,6 +167,7 @@ std::string plans_json(Plans const& plans, Seconds wall) {
   json.begin_object();
   json.member("model", plans.model);
   write_values(json, "set", plans.settings);
+  json.member("searched", kSearched);
   json.member("headroom", plans.headroom);
   write_goal(json, plans);
   json.member("ranked_by", plans.ranked_by);

@@ -167,13 +167,13 @@ std::vector<reports::RejectedPlans> ClusterSearch::rejected_on(std::int64_t gpus
   for (auto const& [strategy, reason] : space.refused) rejected.add(strategy, reason);
   return std::move(rejected).by_nearness([&](Candidate const& nearest) {
     if (progress_) progress_();
-    return why_it_fails(question, space, nearest);
+    return simulate(question, space, nearest);
   });
 }
 
 std::string ClusterSearch::nearest_reason(std::int64_t gpus) {
   auto const rejected = rejected_on(gpus);
-  return rejected.empty() ? "" : fmt::format("{} {}", rejected.front().strategy, rejected.front().reason);
+  return rejected.empty() ? "" : fmt::format("{} {}", rejected.front().strategy, rejected.front().brief);
 }
 
 std::optional<std::string> ClusterSearch::why_not_searched(std::int64_t gpus) const {

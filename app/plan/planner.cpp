@@ -129,7 +129,7 @@ void add_search(ClusterSearch& search, Effort const& effort, Plans& plans) {
     check_goodput(found);
     auto rejected = search.rejected_on(gpus);
     auto reason = found.empty() && !rejected.empty()
-                      ? fmt::format("{} {}", rejected.front().strategy, rejected.front().reason)
+                      ? fmt::format("{} {}", rejected.front().strategy, rejected.front().brief)
                       : "";
     plans.counts.push_back({name, gpus, std::nullopt, std::move(reason)});
     std::ranges::move(found, std::back_inserter(plans.plans));

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,7 @@ class Rejected {
  public:
   Rejected(std::string cluster, std::int64_t gpus) : cluster_{std::move(cluster)}, gpus_{gpus} {}
 
-  /// One that was simulated and does not fit.
+  /// One that was simulated and does not fit with ease.
   void add(Simulated const& simulated);
   /// One whose closed form exceeds `capacity`.
   void add(Candidate const& candidate, Capacity const& capacity);
@@ -25,15 +26,13 @@ class Rejected {
   /// A plan of the strategy fits.
   void found(strategies::StrategyName strategy);
 
-  /// What comes nearest to fitting first. Of strategies that fit nowhere `explain` says why of the nearest, if it was
-  /// not simulated; nothing if it has nothing to say.
+  /// What comes nearest to fitting first. Of strategies that fit nowhere the nearest is simulated, if it was not.
   [[nodiscard]] std::vector<reports::RejectedPlans> by_nearness(
-      std::function<std::string(Candidate const&)> const& explain) &&;
+      std::function<std::optional<Simulated>(Candidate const&)> const& simulate) &&;
 
  private:
   struct Group {
     reports::RejectedPlans plans;
-    double fullness = 0;                     // of the nearest
     std::optional<Candidate> not_simulated;  // the nearest, if so
   };
   Group& group(std::string_view strategy);

@@ -92,11 +92,6 @@ bool is_faster(Simulated const& a, Simulated const& b) {
   return a.summary.step_time < b.summary.step_time;
 }
 
-/// It runs without the allocator's giving back its cache and asking again, whose cost the step time does not have.
-bool fits_with_ease(reports::Summary const& summary) {
-  return summary.fits && (!summary.allocator || summary.allocator->retries == 0);
-}
-
 /// Simulates candidates of one strategy and keeps what it finds in their order. Once one was too large, others are
 /// first tried with few layers.
 class Simulating {
@@ -157,10 +152,7 @@ class Simulating {
       if (!result) continue;
       ++count;
       if (progress_) progress_();
-      if (!result->summary.fits)
-        found_.too_large.push_back(std::move(*result));
-      else if (fits_with_ease(result->summary))
-        found_.plans.push_back(std::move(*result));
+      (fits_with_ease(result->summary) ? found_.plans : found_.too_large).push_back(std::move(*result));
     }
     found_.simulations += count;
     return count;
@@ -202,9 +194,12 @@ std::string why_too_large(Estimate const& estimate, Capacity const& capacity) {
                      reports::memory_text(*has));
 }
 
-std::string why_it_fails(Question const& question, Space const& space, Candidate const& candidate) {
-  auto const simulated = simulate(question, *space.machines, candidate);
-  return simulated && !simulated->summary.fits ? reports::why_it_does_not_fit(simulated->summary) : "";
+std::optional<Simulated> simulate(Question const& question, Space const& space, Candidate const& candidate) {
+  return simulate(question, *space.machines, candidate);
+}
+
+bool fits_with_ease(reports::Summary const& summary) {
+  return summary.fits && (!summary.allocator || summary.allocator->retries == 0);
 }
 
 Space estimate_all(Question const& question) {

@@ -83,7 +83,7 @@ struct Simulated {
 
 struct Found {
   std::vector<Simulated> plans;      ///< that fit, the fastest first
-  std::vector<Simulated> too_large;  ///< that do not, after all
+  std::vector<Simulated> too_large;  ///< that do not, after all, or not with ease
   std::size_t simulations = 0;
 };
 
@@ -103,9 +103,13 @@ inline constexpr auto kBestOfEach = Effort{.plans = 1, .most_simulations = 12};
 [[nodiscard]] Found simulate_best(Question const& question, Space const& space, Effort const& effort,
                                   std::function<void()> const& progress = {});
 
-/// Why the candidate does not fit, by a simulation such as simulate_best's: what it needs, when and for what. Nothing
-/// if it fits after all. Cost: that of five micro-batches at most, however many its step has.
-[[nodiscard]] std::string why_it_fails(Question const& question, Space const& space, Candidate const& candidate);
+/// The candidate by a simulation such as simulate_best's. Nothing if it cannot be laid out. Cost: that of five
+/// micro-batches at most, however many its step has.
+[[nodiscard]] std::optional<Simulated> simulate(Question const& question, Space const& space,
+                                                Candidate const& candidate);
+
+/// Whether it runs without the allocator's giving back its cache and asking again, whose cost step times do not have.
+[[nodiscard]] bool fits_with_ease(reports::Summary const& summary);
 
 /// The candidate with the least memory that fits by a simulation such as simulate_best's, as far as the first dozens of
 /// them tell; what parts of the step show to be too large is not simulated whole.

@@ -175,8 +175,10 @@ std::string sentences_at(io::Node const& document, std::string_view key) {
 }
 
 std::string finding(io::Node const& document, std::vector<io::Node> const& plans) {
-  auto const searched = fmt::format("{} configurations were looked at, {} of them simulated.",
-                                    document.at("configurations").integer(), document.at("simulations").integer());
+  auto const what = text_at(document, "searched");
+  auto const searched =
+      fmt::format("{} configurations were looked at, {} of them simulated.{}", document.at("configurations").integer(),
+                  document.at("simulations").integer(), what.empty() ? "" : fmt::format(" Searched: {}.", what));
   if (plans.empty()) return "No plan fits. " + searched;
   auto const& best = plans.front();
   return fmt::format("The first of {} plans by {}: {} on {} GPUs of {}, {} a step. {}", plans.size(),

@@ -13,8 +13,6 @@
 namespace twinstep::reports {
 namespace {
 
-constexpr std::size_t kShownRejections = 12;
-
 std::string header(std::string const& text, TextStyle const& style) {
   return toned(text, Tone::kHeader, style) + "\n";
 }
@@ -292,19 +290,66 @@ std::string minimum(Plans const& plans, TextStyle const& style) {
   return text;
 }
 
-/// Of strategies that fit nowhere.
-std::string rejections(Plans const& plans, TextStyle const& style) {
-  auto table = Table{{{"GPUs"}, {"strategy", Align::kLeft}, {"plans"}, {"of which the nearest", Align::kLeft, true}}};
-  auto count = std::size_t{0};
-  for (auto const& each : plans.rejected) {
-    if (each.others_fit || ++count > kShownRejections) continue;
-    table.add_row({whole_text(each.gpus), each.strategy,
-                   each.count > 0 ? whole_text(each.count) : std::string{kNoValue}, each.reason});
+/// Strategies of which no plan fits, for one reason.
+struct Rejection {
+  std::string cluster;
+  std::string strategies;
+  std::vector<std::int64_t> gpus;
+  RejectedPlans const* nearest;
+};
+
+/// One for each strategy that fits nowhere on some of the GPUs, by what comes nearest there; then one for each reason.
+std::vector<Rejection> grouped(std::vector<RejectedPlans> const& rejected) {
+  auto by_strategy = std::vector<Rejection>{};
+  for (auto const& each : rejected) {
+    if (each.others_fit) continue;
+    auto const known = std::ranges::find_if(by_strategy, [&](Rejection const& other) {
+      return other.cluster == each.cluster && other.strategies == each.strategy;
+    });
+    if (known == by_strategy.end()) {
+      by_strategy.push_back({each.cluster, each.strategy, {each.gpus}, &each});
+      continue;
+    }
+    known->gpus.push_back(each.gpus);
+    if (each.fullness < known->nearest->fullness) known->nearest = &each;
   }
-  if (count == 0) return {};
-  auto text = "\n" + header("Strategies that do not fit", style) + table.render(style);
-  if (count > kShownRejections) text += fmt::format("… {} more (--json)\n", count - kShownRejections);
-  return text;
+  auto groups = std::vector<Rejection>{};
+  for (auto& each : by_strategy) {
+    auto const known = std::ranges::find_if(groups, [&](Rejection const& other) {
+      return other.cluster == each.cluster && other.gpus == each.gpus && other.nearest->brief == each.nearest->brief;
+    });
+    if (known == groups.end())
+      groups.push_back(std::move(each));
+    else
+      known->strategies += ", " + each.strategies;
+  }
+  return groups;
+}
+
+/// "64", "64, 128", "64 to 512".
+std::string numbers_text(std::vector<std::int64_t> const& numbers) {
+  if (numbers.size() == 1) return whole_text(numbers.front());
+  auto const* const between = numbers.size() == 2 ? "{}, {}" : "{} to {}";
+  return fmt::format(fmt::runtime(between), whole_text(numbers.front()), whole_text(numbers.back()));
+}
+
+std::string rejections(Plans const& plans, TextStyle const& style) {
+  auto const groups = grouped(plans.rejected);
+  if (groups.empty()) return {};
+  auto const has_clusters = plans.minimum.size() > 1;
+  auto columns = std::vector<Column>{};
+  if (has_clusters) columns.push_back({"cluster", Align::kLeft, true});
+  for (auto&& column :
+       {Column{"GPUs"}, Column{"strategy", Align::kLeft, true}, Column{"of its plans the nearest", Align::kLeft, true}})
+    columns.push_back(column);
+  auto table = Table{std::move(columns)};
+  for (auto const& [cluster, strategies, gpus, nearest] : groups) {
+    auto cells = std::vector<Cell>{};
+    if (has_clusters) cells.emplace_back(cluster);
+    for (auto&& text : {numbers_text(gpus), strategies, nearest->brief}) cells.emplace_back(text);
+    table.add_row(std::move(cells));
+  }
+  return "\n" + header("Strategies that do not fit", style) + table.render(style);
 }
 
 /// What the answer rests on: changes of the scenario, the batch, the memory that is left free.
@@ -317,7 +362,8 @@ std::string premises(Plans const& plans, TextStyle const& style) {
     line +=
         fmt::format(" (critical batch: {}; McCandlish et al., arXiv 1812.06162)", rounded(*plans.goal.critical_batch));
   line += fmt::format("; {:.3g} % of each GPU's memory left free (--headroom)", 100 * plans.headroom);
-  return text + wrapped(line, "  ", style);
+  text += wrapped(line, "  ", style);
+  return text + wrapped(fmt::format("searched: {}", kSearched), "  ", style);
 }
 
 std::string continued(Plans const& plans, TextStyle const& style) {
