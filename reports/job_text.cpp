@@ -29,7 +29,7 @@ std::string long_time_text(Seconds time) {
   constexpr double kHour = 3600;
   constexpr double kMinute = 60;
   auto const seconds = time.count();
-  if (seconds >= 100 * kDay) return fmt::format("{:.0f} days", seconds / kDay);
+  if (seconds >= 100 * kDay) return fmt::format("{} days", count_text(seconds / kDay));
   if (seconds >= kDay) return fmt::format("{:.1f} days", seconds / kDay);
   if (seconds >= kHour) return fmt::format("{:.1f} hours", seconds / kHour);
   return seconds >= kMinute ? fmt::format("{:.1f} min", seconds / kMinute)

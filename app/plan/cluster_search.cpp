@@ -42,6 +42,10 @@ void check_replaced(io::Node const& document) {
     if (auto const value = document.at("training").find(key)) static_cast<void>(value->integer_from(1));
 }
 
+std::string strategy_setting(StrategyChoice const& strategy, WorkChoice const& work) {
+  return fmt::format("strategy={}", strategy_json(strategy, work));
+}
+
 }  // namespace
 
 std::string lost_job_text(reports::PlannedStep const& plan) {
@@ -147,7 +151,7 @@ reports::PlannedStep ClusterSearch::planned(Question const& question, Simulated 
   out.settings.push_back(fmt::format("training.micro_batch={}", out.micro_batch));
   if (document_of(options_.scenario, options_.settings).at("training").has("gradient_accumulation"))
     out.settings.emplace_back(kAnyAccumulation);
-  out.settings.push_back(fmt::format("strategy={}", strategy_json(candidate.strategy, candidate.work)));
+  out.settings.push_back(strategy_setting(candidate.strategy, candidate.work));
   return out;
 }
 
@@ -156,6 +160,19 @@ std::vector<reports::PlannedStep> ClusterSearch::plans_on(std::int64_t gpus, Eff
   auto plans = std::vector<reports::PlannedStep>{};
   for (auto const& each : searched.found.plans) plans.push_back(planned(searched.question, each));
   return plans;
+}
+
+std::optional<reports::PlannedStep> ClusterSearch::same_plan(reports::PlannedStep const& other) {
+  auto const& [question, space, found] = estimated(other.gpus);
+  auto const candidate = std::ranges::find_if(space.candidates, [&](Candidate const& each) {
+    return each.work.micro_batch == other.micro_batch &&
+           strategy_setting(each.strategy, each.work) == other.settings.back();
+  });
+  if (candidate == space.candidates.end()) return std::nullopt;
+  auto const simulated = simulate(question, space, *candidate);
+  ++simulations_;
+  if (!simulated || !fits_with_ease(simulated->summary)) return std::nullopt;
+  return planned(question, *simulated);
 }
 
 std::vector<reports::RejectedPlans> ClusterSearch::rejected_on(std::int64_t gpus) {

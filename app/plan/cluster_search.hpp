@@ -34,6 +34,8 @@ class ClusterSearch {
 
   /// Plans that fit on `gpus`, the fastest first.
   [[nodiscard]] std::vector<reports::PlannedStep> plans_on(std::int64_t gpus, Effort const& effort);
+  /// The plan of another search in this one, on as many GPUs; nothing where it does not fit with ease.
+  [[nodiscard]] std::optional<reports::PlannedStep> same_plan(reports::PlannedStep const& other);
   /// What was left out there, what comes nearest to fitting first.
   [[nodiscard]] std::vector<reports::RejectedPlans> rejected_on(std::int64_t gpus);
   /// Why nothing fits there, by what comes nearest. Requires that no plan does.

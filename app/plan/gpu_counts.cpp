@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "reports/quantity_text.hpp"
+
 namespace twinstep::app::plan {
 namespace {
 
@@ -76,18 +78,19 @@ void GpuCounts::add_others(GpuRange const& range, AskedCounts& counts) const {
 }
 
 std::string GpuCounts::why_not(std::int64_t gpus) const {
-  if (gpus > most_) return fmt::format("{} has {} at most{}", cluster_, most_, nearest(gpus));
+  using reports::whole_text;
+  if (gpus > most_) return fmt::format("{} has {} at most{}", cluster_, whole_text(most_), nearest(gpus));
   if (gpus % gpus_per_node_ != 0) return fmt::format("not whole nodes of {} GPUs{}", gpus_per_node_, nearest(gpus));
   return fmt::format("a global batch of {} sequences cannot be divided{}; or --set training.global_batch={}",
-                     global_batch_, nearest(gpus), nearest_multiple(global_batch_, gpus));
+                     whole_text(global_batch_), nearest(gpus), nearest_multiple(global_batch_, gpus));
 }
 
 std::string GpuCounts::nearest(std::int64_t gpus) const {
-  auto around = std::vector<std::int64_t>{};
+  auto around = std::vector<std::string>{};
   auto const above = std::ranges::lower_bound(possible_, gpus);
-  if (above != possible_.begin()) around.push_back(*(above - 1));
-  if (above != possible_.end()) around.push_back(*above);
-  return around.empty() ? "" : fmt::format("; nearest that can: {}", fmt::join(around, ", "));
+  if (above != possible_.begin()) around.push_back(reports::whole_text(*(above - 1)));
+  if (above != possible_.end()) around.push_back(reports::whole_text(*above));
+  return around.empty() ? "" : fmt::format("; nearest that can: {}", fmt::join(around, " and "));
 }
 
 }  // namespace twinstep::app::plan

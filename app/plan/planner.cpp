@@ -33,7 +33,7 @@ void check_counts(std::vector<ClusterSearch> const& searches) {
   for (auto const& search : searches) {
     if (!search.asked().searched.empty()) return;
     for (auto const& [gpus, reason] : search.asked().refused)
-      reasons.push_back(fmt::format("{} GPUs: {}", gpus, reason));
+      reasons.push_back(fmt::format("{} GPUs: {}", whole_text(gpus), reason));
   }
   throw InputError{fmt::format("--gpus: {}", fmt::join(reasons, "; "))};
 }

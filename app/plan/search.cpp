@@ -92,6 +92,13 @@ bool is_faster(Simulated const& a, Simulated const& b) {
   return a.summary.step_time < b.summary.step_time;
 }
 
+/// Of one strategy: options that make no difference, as those of accumulation where there is none.
+bool run_alike(Simulated const& a, Simulated const& b) {
+  return a.summary.step_time == b.summary.step_time &&
+         a.summary.reserved_peak.total() == b.summary.reserved_peak.total() &&
+         a.candidate.work.micro_batch == b.candidate.work.micro_batch;
+}
+
 /// Simulates candidates of one strategy and keeps what it finds in their order. Once one was too large, others are
 /// first tried with few layers.
 class Simulating {
@@ -152,7 +159,10 @@ class Simulating {
       if (!result) continue;
       ++count;
       if (progress_) progress_();
-      (fits_with_ease(result->summary) ? found_.plans : found_.too_large).push_back(std::move(*result));
+      if (!fits_with_ease(result->summary))
+        found_.too_large.push_back(std::move(*result));
+      else if (std::ranges::none_of(found_.plans, [&](Simulated const& other) { return run_alike(*result, other); }))
+        found_.plans.push_back(std::move(*result));
     }
     found_.simulations += count;
     return count;

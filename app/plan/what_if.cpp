@@ -85,6 +85,17 @@ std::string note_on(reports::PlannedStep const& before, reports::PlannedStep con
   return differs(seconds_of_step(before), seconds_of_step(after)) ? "" : why_no_effect(after, cluster, changes);
 }
 
+/// The fastest plan on as many GPUs. The one that was the best before is tried too, so that no change looks worse than
+/// to keep it.
+std::optional<reports::PlannedStep> best_of(ClusterSearch& search, std::int64_t gpus, Effort const& effort,
+                                            std::optional<reports::PlannedStep> const& before) {
+  auto plans = search.plans_on(gpus, effort);
+  if (before)
+    if (auto same = search.same_plan(*before)) plans.push_back(std::move(*same));
+  auto const best = std::ranges::min_element(plans, {}, &reports::PlannedStep::step_time);
+  return best != plans.end() ? std::optional{std::move(*best)} : std::nullopt;
+}
+
 /// On one number of GPUs; what fails says why.
 void answer_one(ClusterSearch& search, std::vector<std::string> const& changes, Effort const& effort,
                 reports::WhatIf& asked) {
@@ -93,13 +104,13 @@ void answer_one(ClusterSearch& search, std::vector<std::string> const& changes, 
     return;
   }
   try {
-    auto plans = search.plans_on(asked.gpus, effort);
-    if (plans.empty())
+    auto best = best_of(search, asked.gpus, effort, asked.before);
+    if (!best)
       asked.note = fmt::format("none fits: {}", search.nearest_reason(asked.gpus));
-    else if (auto const& job = plans.front().job; job && reports::is_lost(*job))
-      asked.note = lost_job_text(plans.front());
+    else if (best->job && reports::is_lost(*best->job))
+      asked.note = lost_job_text(*best);
     else
-      asked.after = std::move(plans.front());
+      asked.after = std::move(best);
     if (asked.before && asked.after) asked.note = note_on(*asked.before, *asked.after, search.base().cluster, changes);
   } catch (InputError const& error) {
     asked.note = error.what();

@@ -17,12 +17,11 @@ std::string header(std::string const& text, TextStyle const& style) {
   return toned(text, Tone::kHeader, style) + "\n";
 }
 
-/// "reshard after forward false": names of options, whose words may then stand on several lines. Names in capitals,
-/// as FSDP1's HYBRID_SHARD, stay.
+/// "reshard after forward false", "HYBRID SHARD": names of options, whose words may then stand on several lines. An
+/// underscore before a name stays.
 std::string spaced(std::string text) {
-  auto const is_small = [](char c) { return std::islower(static_cast<unsigned char>(c)) != 0; };
-  for (std::size_t i = 1; i + 1 < text.size(); ++i)
-    if (text[i] == '_' && is_small(text[i - 1]) && is_small(text[i + 1])) text[i] = ' ';
+  for (std::size_t i = 1; i < text.size(); ++i)
+    if (text[i] == '_' && text[i - 1] != ' ') text[i] = ' ';
   return text;
 }
 
@@ -133,6 +132,19 @@ std::string failures(PlannedStep const& plan, std::string const& source, TextSty
                   long_time_text(job.failures->checkpoint), long_time_text(*job.checkpoints),
                   long_time_text(young_interval(*job.failures)), long_time_text(job.failures->restart), source),
       "  ", style);
+}
+
+/// One line for all clusters, or one for each where they differ.
+std::string prices(Plans const& plans, TextStyle const& style) {
+  auto lines = std::vector<std::string>{};
+  for (auto const& [per_gpu_hour, date] : plans.prices)
+    lines.push_back(fmt::format("at {:.4g} {} a GPU-hour ({})", per_gpu_hour.amount, per_gpu_hour.currency, date));
+  auto const differ = std::ranges::any_of(lines, [&](std::string const& line) { return line != lines.front(); });
+  if (!differ) lines.resize(std::min<std::size_t>(1, lines.size()));
+  auto text = std::string{};
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    text += wrapped(differ ? fmt::format("{} {}", plans.minimum[i].cluster, lines[i]) : lines[i], "  ", style);
+  return text;
 }
 
 /// What every number of GPUs that was asked for comes to.
@@ -413,9 +425,7 @@ std::string plans_text(Plans const& plans, std::string const& command, TextStyle
         text += failures(plans.plans.front(), plans.goal.reliability->source, style);
       else
         text += wrapped("failures are not counted; with --checkpoint and --restart they are", "  ", style);
-      for (auto const& price : plans.prices)
-        text += fmt::format("  at {:.4g} {} a GPU-hour ({})\n", price.per_gpu_hour.amount, price.per_gpu_hour.currency,
-                            price.date);
+      text += prices(plans, style);
     }
     text += front(plans, style);
   }

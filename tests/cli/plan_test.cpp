@@ -211,9 +211,9 @@ TEST_CASE("every number of GPUs that is named is answered, with a plan or with t
   CHECK(counts[0].find("best"));
   CHECK_THAT(std::string{counts[1].at("reason").string()}, Catch::Contains("not whole nodes of 8 GPUs"));
   // 32 sequences: of 24 and 48 the nearer to 32 is 24.
-  CHECK(
-      counts[2].at("reason").string() ==
-      "a global batch of 32 sequences cannot be divided; nearest that can: 16, 32; or --set training.global_batch=24");
+  CHECK(counts[2].at("reason").string() ==
+        "a global batch of 32 sequences cannot be divided; nearest that can: 16 and 32; or --set "
+        "training.global_batch=24");
 }
 
 TEST_CASE("limits that a plan is beyond are marked by how much", "[cli][plan]") {
@@ -329,7 +329,7 @@ TEST_CASE("questions that cannot be asked of a plan name the way out", "[cli][pl
   CHECK_THAT(refusal({"--tokens", "1T", "--budget", "2 M USD"}), Catch::Contains("--price"));
   CHECK_THAT(refusal({"--deadline", "30d"}), Catch::Contains("--tokens"));
   CHECK_THAT(refusal({"--gpus", "12"}),
-             Catch::Contains("whole nodes of 8 GPUs") && Catch::Contains("nearest that can: 8, 16"));
+             Catch::Contains("whole nodes of 8 GPUs") && Catch::Contains("nearest that can: 8 and 16"));
   CHECK_THAT(refusal({"--strategy", "fsdp3"}), Catch::Contains("did you mean"));
   CHECK_THAT(refusal({"--tokens", "1T", "--price", "2 USD/GPU-hour@2026-11", "--budget", "1 M EUR"}),
              Catch::Contains("one currency"));

@@ -38,9 +38,9 @@ Scenario sixteen_micro_batches(std::string const& strategy) {
 TEST_CASE("a number of GPUs that the batch cannot be divided among names its neighbours and another batch", "[plan]") {
   // 512 / 96 = 5.33: 64 and 128 divide it, and of 480 = 5 x 96 and 576 = 6 x 96 the first is nearer to 512.
   CHECK(reason(96, 512) ==
-        "a global batch of 512 sequences cannot be divided; nearest that can: 64, 128; or --set "
+        "a global batch of 512 sequences cannot be divided; nearest that can: 64 and 128; or --set "
         "training.global_batch=480");
-  CHECK_THAT(reason(12, 512), Catch::Contains("not whole nodes of 8 GPUs; nearest that can: 8, 16"));
+  CHECK_THAT(reason(12, 512), Catch::Contains("not whole nodes of 8 GPUs; nearest that can: 8 and 16"));
   CHECK_THAT(reason(1'000'000, 512), Catch::Contains("at most; nearest that can: 512"));
 }
 
@@ -124,6 +124,21 @@ TEST_CASE("a few layers tell that no number of them fits", "[plan]") {
                                     {tests::kEightLayers, "model.layers=1000", "training.sequence_length=131072"});
   asked.scenario.cluster.node.gpu.memory_capacity.value = Bytes{4'000'000'000};
   CHECK(plan::is_too_large_in_part(asked.scenario, engine::Machine{machine_of(asked.scenario)}));
+}
+
+TEST_CASE("plans that run alike are found once", "[plan]") {
+  // Two sequences a GPU: with both in one micro-batch, ways to accumulate make no difference.
+  auto asked = tests::plan_question("llama-2-7b-4xh100.json", {tests::kEightLayers, "training.global_batch=64"});
+  asked.names = {"fsdp2"};
+  auto const plans = plan::simulate_best(asked, plan::estimate_all(asked), {.plans = 8, .most_simulations = 48}).plans;
+  REQUIRE(plans.size() == 8);
+  for (std::size_t i = 0; i < plans.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      INFO(strategy_json(plans[i].candidate.strategy, plans[i].candidate.work));
+      INFO(strategy_json(plans[j].candidate.strategy, plans[j].candidate.work));
+      CHECK_FALSE((plans[i].summary.step_time == plans[j].summary.step_time &&
+                   plans[i].summary.reserved_peak.total() == plans[j].summary.reserved_peak.total()));
+    }
 }
 
 TEST_CASE("states go to drives where nodes have them, and nowhere else", "[plan]") {

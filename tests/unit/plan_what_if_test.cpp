@@ -43,3 +43,22 @@ TEST_CASE("a GPU leaves its node as fast as the slowest of NIC, port and PCIe le
           .scenario.cluster;
   CHECK_THAT(plan::what_binds_out_of_node(shared), Catch::Contains("25.0 GB/s by cluster.node.nic, 12.5 GB/s by"));
 }
+
+TEST_CASE("the plan that was the best is tried on the changed scenario too", "[plan][what-if]") {
+  auto options = PlanOptions{};
+  options.scenario = std::string{TWINSTEP_SOURCE_FOLDER} + "/examples/llama-2-7b-4xh100.json";
+  options.settings = {tests::kEightLayers};
+  options.strategies = {"ddp"};
+  auto unchanged = plan::ClusterSearch{options, std::nullopt, std::nullopt, {}};
+  auto const best = unchanged.plans_on(16, {.plans = 1, .most_simulations = 8}).front();
+  CHECK(unchanged.same_plan(best)->step_time == best.step_time);
+  options.settings.emplace_back("cluster.fabric.port=40 Gb/s");
+  auto slower = plan::ClusterSearch{options, std::nullopt, std::nullopt, {}};
+  auto const same = slower.same_plan(best);
+  REQUIRE(same);
+  CHECK(same->step_time > best.step_time);
+  CHECK(same->settings.back() == best.settings.back());
+  options.settings.emplace_back("cluster.gpu.memory_capacity=4 GB");
+  auto smaller = plan::ClusterSearch{options, std::nullopt, std::nullopt, {}};
+  CHECK_FALSE(smaller.same_plan(best));
+}
