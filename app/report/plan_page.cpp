@@ -147,13 +147,35 @@ std::string count_at(io::Node const& object, std::string_view key) {
   return found ? fmt::format("{}", found->integer()) : std::string{kNoValue};
 }
 
+/// The strategy of the plan at `key`; nothing without one.
+std::string strategy_at(io::Node const& object, std::string_view key) {
+  auto const plan = object.find(key);
+  return plan ? strategy_of(*plan) : std::string{kNoValue};
+}
+
 reports::PageTable minimum_table(io::Node const& document) {
-  auto table =
-      reports::PageTable{.title = "The fewest GPUs",
-                         .headers = {"cluster", "on which a plan fits", "that meet the deadline", "looked at up to"}};
+  auto table = reports::PageTable{
+      .title = "The fewest GPUs",
+      .headers = {"cluster", "on which a plan fits", "by", "that meet the deadline", "by", "looked at up to"}};
   for (auto const& minimum : document.at("minimum_gpus").elements())
-    table.rows.push_back({text_at(minimum, "cluster"), count_at(minimum, "fit"), count_at(minimum, "meet_deadline"),
+    table.rows.push_back({text_at(minimum, "cluster"), count_at(minimum, "fit"), strategy_at(minimum, "fit_by"),
+                          count_at(minimum, "meet_deadline"), strategy_at(minimum, "meet_deadline_by"),
                           count_at(minimum, "searched_to")});
+  return table;
+}
+
+std::string time_at(io::Node const& object, std::string_view key) {
+  auto const plan = object.find(key);
+  return plan ? reports::time_text(step_time_of(*plan)) : std::string{kNoValue};
+}
+
+reports::PageTable what_if_table(std::vector<io::Node> const& questions) {
+  auto table = reports::PageTable{.title = "The best plan before and after each change",
+                                  .headers = {"change", "cluster", "GPUs", "step time", "then", "by", "note"}};
+  for (auto const& each : questions)
+    table.rows.push_back({text_at(each, "set"), text_at(each, "cluster"), count_at(each, "gpus"),
+                          time_at(each, "before"), time_at(each, "after"), strategy_at(each, "after"),
+                          text_at(each, "note")});
   return table;
 }
 
@@ -197,6 +219,8 @@ reports::Page plan_page(io::Node const& document) {
   page.sections.push_back(
       {.title = "Ranked plans", .tables = {plans_table("By " + text_at(document, "ranked_by"), plans)}});
   if (!pareto.empty()) page.sections.push_back(trade_section(plans, pareto));
+  if (auto const what_if = document.find("what_if"); what_if && !what_if->elements().empty())
+    page.sections.push_back({.title = "What if", .tables = {what_if_table(what_if->elements())}});
   page.sections.push_back(
       {.title = "What does not fit", .tables = {minimum_table(document), rejected_table(document)}});
   return page;

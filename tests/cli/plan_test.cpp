@@ -282,6 +282,26 @@ TEST_CASE("a question that has no answer says why, and the others are answered",
   CHECK_THAT(note(3), Catch::Contains("the batch changes too"));
 }
 
+TEST_CASE("the page of an answer has what-ifs, what was searched, and the plan on the fewest GPUs", "[cli][plan]") {
+  auto const folder = Scratch{};
+  folder.write(
+      "plan.json",
+      asked({"--gpus", "16", "--strategy", "zero-3", "--what-if", "cluster.fabric.port=40 Gb/s", "--json"}).out);
+  REQUIRE(run_twinstep({"report", "plan.json", "--json", "page.json"}, folder.path("")).exit_code == 0);
+  auto const page = io::parse_file(folder.path("page.json"));
+  CHECK_THAT(std::string{page.at("text").string()}, Catch::Contains("Searched: data parallelism"));
+  auto rows = std::map<std::string, std::vector<io::Node>>{};  // the first, by title of the table
+  for (auto const& section : page.at("sections").elements())
+    if (auto const tables = section.find("tables"))
+      for (auto const& table : tables->elements())
+        if (auto const all = table.at("rows").elements(); !all.empty())
+          rows[std::string{table.at("title").string()}] = all.front().elements();
+  CHECK(rows.at("The best plan before and after each change").front().string() == "cluster.fabric.port=40 Gb/s");
+  CHECK(rows.at("The fewest GPUs")[1].string() == "8");
+  CHECK_THAT(std::string{rows.at("The fewest GPUs")[2].string()},
+             Catch::StartsWith("zero-3") || Catch::StartsWith("ddp"));
+}
+
 TEST_CASE("clusters are compared by their own prices, in tables of 80 columns", "[cli][plan]") {
   auto const clusters = std::vector<std::string>{
       "--cluster", "dgx-h100-ndr",           "--cluster", "dgx-a100-hdr", "--price", "3 USD/GPU-hour@2026-11",
