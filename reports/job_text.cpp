@@ -46,6 +46,10 @@ std::string rounded(double amount) {
   return fmt::format("{:.3g}", amount);
 }
 
+std::string gpus_text(std::int64_t count) {
+  return fmt::format("{} GPU{}", whole_text(count), count == 1 ? "" : "s");
+}
+
 std::string money_text(Money const& money) {
   return rounded(money.amount) + " " + money.currency;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "reports/job.hpp"
@@ -17,6 +18,8 @@ namespace twinstep::reports {
 [[nodiscard]] std::string gpu_hours_text(double hours);
 /// Three digits and a suffix: "8.39 M".
 [[nodiscard]] std::string rounded(double amount);
+/// "1 GPU", "1,024 GPUs".
+[[nodiscard]] std::string gpus_text(std::int64_t count);
 /// "1.93 M USD".
 [[nodiscard]] std::string money_text(Money const& money);
 

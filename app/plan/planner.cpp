@@ -16,6 +16,7 @@ namespace twinstep::app::plan {
 namespace {
 
 using reports::GpuCount;
+using reports::gpus_text;
 using reports::PlannedStep;
 using reports::Plans;
 using reports::whole_text;
@@ -33,7 +34,7 @@ void check_counts(std::vector<ClusterSearch> const& searches) {
   for (auto const& search : searches) {
     if (!search.asked().searched.empty()) return;
     for (auto const& [gpus, reason] : search.asked().refused)
-      reasons.push_back(fmt::format("{} GPUs: {}", whole_text(gpus), reason));
+      reasons.push_back(fmt::format("{}: {}", gpus_text(gpus), reason));
   }
   throw InputError{fmt::format("--gpus: {}", fmt::join(reasons, "; "))};
 }
@@ -69,11 +70,11 @@ void rank(Plans& plans) {
 }
 
 std::string deadline_verdict(Plans const& plans, PlannedStep const& fastest) {
-  auto text = fmt::format("No plan meets the deadline of {}: the fastest needs {} on {} GPUs",
+  auto text = fmt::format("No plan meets the deadline of {}: the fastest needs {} on {}",
                           reports::long_time_text(*plans.goal.deadline), reports::long_time_text(fastest.job->time),
-                          whole_text(fastest.gpus));
+                          gpus_text(fastest.gpus));
   for (auto const& each : plans.minimum) {
-    text += each.meet_deadline ? fmt::format("; {} GPUs would do", whole_text(each.meet_deadline->gpus))
+    text += each.meet_deadline ? fmt::format("; {} would do", gpus_text(each.meet_deadline->gpus))
                                : fmt::format("; no number of GPUs up to {} would do", whole_text(each.most));
     if (each.soonest)
       text += fmt::format(", the soonest is {} on {}", reports::long_time_text(each.soonest->time),
@@ -84,20 +85,20 @@ std::string deadline_verdict(Plans const& plans, PlannedStep const& fastest) {
 }
 
 std::string budget_verdict(reports::Money const& budget, PlannedStep const& cheapest) {
-  return fmt::format("No plan stays within {}: the cheapest costs {} on {} GPUs.", reports::money_text(budget),
-                     reports::money_text(*cheapest.job->cost), whole_text(cheapest.gpus));
+  return fmt::format("No plan stays within {}: the cheapest costs {} on {}.", reports::money_text(budget),
+                     reports::money_text(*cheapest.job->cost), gpus_text(cheapest.gpus));
 }
 
 std::string energy_verdict(double most_kwh, PlannedStep const& thriftiest) {
-  return fmt::format("No plan stays within {}: the thriftiest takes {} on {} GPUs.", reports::energy_text(most_kwh),
-                     reports::energy_text(*thriftiest.job->energy_kwh), whole_text(thriftiest.gpus));
+  return fmt::format("No plan stays within {}: the thriftiest takes {} on {}.", reports::energy_text(most_kwh),
+                     reports::energy_text(*thriftiest.job->energy_kwh), gpus_text(thriftiest.gpus));
 }
 
 std::string memory_verdict(Plans const& plans) {
   auto const& nearest = plans.rejected.front();
-  auto text = fmt::format("No plan fits on {} GPUs: {} {}", whole_text(nearest.gpus), nearest.strategy, nearest.reason);
+  auto text = fmt::format("No plan fits on {}: {} {}", gpus_text(nearest.gpus), nearest.strategy, nearest.reason);
   for (auto const& each : plans.minimum)
-    if (each.fit) text += fmt::format("; {} GPUs of {} would do", whole_text(each.fit->gpus), each.cluster);
+    if (each.fit) text += fmt::format("; {} of {} would do", gpus_text(each.fit->gpus), each.cluster);
   return text + ".";
 }
 

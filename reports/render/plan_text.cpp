@@ -13,8 +13,13 @@
 namespace twinstep::reports {
 namespace {
 
-std::string header(std::string const& text, TextStyle const& style) {
-  return toned(text, Tone::kHeader, style) + "\n";
+std::string header(std::string_view text, TextStyle const& style) {
+  return fmt::format("{}\n", toned(text, Tone::kHeader, style));
+}
+
+/// The header of what follows others.
+std::string section(std::string_view text, TextStyle const& style) {
+  return fmt::format("\n{}", header(text, style));
 }
 
 /// "reshard after forward false", "HYBRID SHARD": names of options, whose words may then stand on several lines. An
@@ -60,8 +65,7 @@ struct Place {
 
 /// " on 512 GPUs", where all of them do.
 std::string common_place(std::vector<PlannedStep> const& plans) {
-  auto const gpus = plans.front().gpus;
-  return Place{plans}.gpus ? "" : fmt::format(" on {} GPU{}", whole_text(gpus), gpus == 1 ? "" : "s");
+  return Place{plans}.gpus ? "" : fmt::format(" on {}", gpus_text(plans.front().gpus));
 }
 
 std::string ranking(Plans const& plans, TextStyle const& style) {
@@ -126,9 +130,9 @@ std::string jobs(Plans const& plans, TextStyle const& style) {
 std::string failures(PlannedStep const& plan, std::string const& source, TextStyle const& style) {
   auto const& job = *plan.job;
   return wrapped(
-      fmt::format("on {} GPUs a failure every {}, a checkpoint of {} every {} (Daly, FGCS 22 (3), 2006; by Young, CACM "
+      fmt::format("on {} a failure every {}, a checkpoint of {} every {} (Daly, FGCS 22 (3), 2006; by Young, CACM "
                   "17 (9), 1974: {}), a restart of {}; how often: {}",
-                  whole_text(plan.gpus), long_time_text(job.failures->between_failures),
+                  gpus_text(plan.gpus), long_time_text(job.failures->between_failures),
                   long_time_text(job.failures->checkpoint), long_time_text(*job.checkpoints),
                   long_time_text(young_interval(*job.failures)), long_time_text(job.failures->restart), source),
       "  ", style);
@@ -169,12 +173,12 @@ std::string counts(Plans const& plans, TextStyle const& style) {
     if (has_limits(plans.goal)) cells.push_back(verdict_of(*count.best->job, plans.goal));
     table.add_row(std::move(cells));
   }
-  auto text = "\n" + header("By number of GPUs", style);
+  auto text = section("By number of GPUs", style);
   if (!plans.plans.empty()) text += table.render(style);
   for (auto const& count : plans.counts)
     if (!count.best)
-      text += wrapped(fmt::format("{} GPUs{}: {}", whole_text(count.gpus), has_clusters ? " of " + count.cluster : "",
-                                  count.reason),
+      text += wrapped(fmt::format("{}{}: {}", gpus_text(count.gpus),
+                                  has_clusters ? fmt::format(" of {}", count.cluster) : "", count.reason),
                       "  ", style);
   return text;
 }
@@ -184,7 +188,7 @@ std::string other_batches(Plans const& plans, TextStyle const& style) {
   constexpr std::size_t kShown = 8;
   auto parts = std::vector<std::string>{};
   for (auto const& [_, gpus, batch] : plans.other_batches)
-    if (auto part = fmt::format("{} GPUs with {}", whole_text(gpus), whole_text(batch));
+    if (auto part = fmt::format("{} with {}", gpus_text(gpus), whole_text(batch));
         std::ranges::find(parts, part) == parts.end())
       parts.push_back(std::move(part));
   if (parts.empty()) return {};
@@ -199,10 +203,10 @@ std::string other_batches(Plans const& plans, TextStyle const& style) {
 
 std::string front(Plans const& plans, TextStyle const& style) {
   if (plans.counts.size() < 2 || plans.pareto.empty()) return {};
-  auto text = "\n" + header("None is both faster and cheaper (Pareto)", style);
+  auto text = section("None is both faster and cheaper (Pareto)", style);
   if (plans.pareto.size() == 1)
-    return text + wrapped(fmt::format("{} GPUs of {} are both the fastest and the cheapest",
-                                      whole_text(plans.pareto.front().gpus), plans.pareto.front().cluster),
+    return text + wrapped(fmt::format("{} of {} are both the fastest and the cheapest",
+                                      gpus_text(plans.pareto.front().gpus), plans.pareto.front().cluster),
                           "  ", style);
   auto const& job = plans.pareto.front().job;
   auto table = Table{{{"cluster", Align::kLeft, true},
@@ -220,47 +224,62 @@ std::string front(Plans const& plans, TextStyle const& style) {
   return text + table.render(style);
 }
 
-/// What a question's notes say, each once: "64, 128 GPUs: no effect: …".
+/// "64", "64 and 128", "64 to 512".
+std::string numbers_text(std::vector<std::int64_t> const& numbers) {
+  if (numbers.size() == 1) return whole_text(numbers.front());
+  return fmt::format("{} {} {}", whole_text(numbers.front()), numbers.size() == 2 ? "and" : "to",
+                     whole_text(numbers.back()));
+}
+
+/// What a question's notes say, each once: "64 and 128 GPUs: no effect: …".
 std::string notes(std::span<WhatIf const> answers, TextStyle const& style) {
-  auto gpus_by_note = std::vector<std::pair<std::string, std::string>>{};
+  auto gpus_by_note = std::vector<std::pair<std::string, std::vector<std::int64_t>>>{};
   for (auto const& each : answers) {
     if (each.note.empty()) continue;
     auto known = std::ranges::find(gpus_by_note, each.note, [](auto const& pair) { return pair.first; });
-    if (known == gpus_by_note.end())
-      gpus_by_note.emplace_back(each.note, whole_text(each.gpus));
-    else
-      known->second += ", " + whole_text(each.gpus);
+    if (known == gpus_by_note.end()) known = gpus_by_note.insert(known, {each.note, {}});
+    if (std::ranges::find(known->second, each.gpus) == known->second.end()) known->second.push_back(each.gpus);
   }
   auto text = std::string{};
-  for (auto const& [note, gpus] : gpus_by_note) text += wrapped(fmt::format("{} GPUs: {}", gpus, note), "  ", style);
+  for (auto const& [note, gpus] : gpus_by_note) {
+    auto const where = gpus.size() == 1 ? gpus_text(gpus.front()) : fmt::format("{} GPUs", numbers_text(gpus));
+    text += wrapped(fmt::format("{}: {}", where, note), "  ", style);
+  }
   return text;
 }
 
-std::string answers_of(std::span<WhatIf const> answers, TextStyle const& style) {
-  auto const has_clusters =
-      std::ranges::any_of(answers, [&](WhatIf const& each) { return each.cluster != answers.front().cluster; });
+/// Of the whole job, or of a step.
+std::string time_taken(std::optional<PlannedStep> const& plan) {
+  if (!plan) return std::string{kNoValue};
+  return plan->job ? long_time_text(plan->job->time) : time_text(plan->step_time);
+}
+
+/// Of the time that the job takes, or a token: a question may change the batch.
+std::string time_change(std::optional<PlannedStep> const& before, std::optional<PlannedStep> const& after) {
+  if (!before || !after) return std::string{kNoValue};
+  if (before->job && after->job) return change_text(after->job->time.count() / before->job->time.count() - 1);
+  return change_text(before->token_rate.count() / after->token_rate.count() - 1);
+}
+
+std::string answers_of(std::span<WhatIf const> answers, bool has_clusters, bool has_jobs, TextStyle const& style) {
   auto columns = std::vector<Column>{};
   if (has_clusters) columns.push_back({"cluster", Align::kLeft, true});
-  for (auto&& column :
-       {Column{"GPUs"}, Column{"best plan then", Align::kLeft, true}, Column{"step"}, Column{"then"}, Column{"change"}})
+  for (auto&& column : {Column{"GPUs"}, Column{"best plan then", Align::kLeft, true},
+                        Column{has_jobs ? "time" : "step"}, Column{"then"}, Column{"change"}})
     columns.push_back(column);
   auto table = Table{std::move(columns)};
   for (auto const& [_, cluster, gpus, before, after, note] : answers) {
-    auto const step = [](std::optional<PlannedStep> const& plan) {
-      return plan ? time_text(plan->step_time) : std::string{kNoValue};
-    };
     auto cells = std::vector<Cell>{};
     if (has_clusters) cells.emplace_back(cluster);
-    for (auto&& text : {whole_text(gpus), after ? plan_text(*after) : std::string{kNoValue}, step(before), step(after),
-                        before && after ? change_text(before->token_rate.count() / after->token_rate.count() - 1)
-                                        : std::string{kNoValue}})
+    for (auto&& text : {whole_text(gpus), after ? plan_text(*after) : std::string{kNoValue}, time_taken(before),
+                        time_taken(after), time_change(before, after)})
       cells.emplace_back(text);
     table.add_row(std::move(cells));
   }
   return table.render(style) + notes(answers, style);
 }
 
-/// Each question with its answers. Change is that of the time a token takes, as a question may change the batch.
+/// Each question with its answers.
 std::string what_if(Plans const& plans, TextStyle const& style) {
   auto text = std::string{};
   for (auto each = plans.what_if.begin(); each != plans.what_if.end();) {
@@ -268,7 +287,7 @@ std::string what_if(Plans const& plans, TextStyle const& style) {
         std::find_if(each, plans.what_if.end(), [&](WhatIf const& other) { return other.setting != each->setting; });
     text += '\n';
     text += toned(wrapped(fmt::format("With {}", each->setting), "", style), Tone::kHeader, style);
-    text += answers_of(std::span{each, end}, style);
+    text += answers_of(std::span{each, end}, plans.minimum.size() > 1, plans.goal.tokens.has_value(), style);
     each = end;
   }
   return text;
@@ -276,7 +295,7 @@ std::string what_if(Plans const& plans, TextStyle const& style) {
 
 /// "8 GPUs at least fit, by fsdp2, micro-batch 1×4, recompute full".
 std::string with_plan(PlannedStep const& plan, std::string_view what) {
-  auto text = fmt::format("{} GPUs {}, by {}, micro-batch {}×{}", whole_text(plan.gpus), what, plan_text(plan),
+  auto text = fmt::format("{} {}, by {}, micro-batch {}×{}", gpus_text(plan.gpus), what, plan_text(plan),
                           plan.micro_batch, plan.accumulation);
   return plan.recompute == "none" ? text : fmt::format("{}, recompute {}", text, plan.recompute);
 }
@@ -291,8 +310,8 @@ std::string in_time(MinimumGpus const& minimum) {
 std::string minimum(Plans const& plans, TextStyle const& style) {
   auto text = std::string{};
   for (auto const& each : plans.minimum) {
-    auto line = each.fit ? with_plan(*each.fit, "at least fit")
-                         : fmt::format("no plan fits on up to {} GPUs", whole_text(each.most));
+    auto line =
+        each.fit ? with_plan(*each.fit, "at least fit") : fmt::format("no plan fits on up to {}", gpus_text(each.most));
     if (each.fit && plans.goal.deadline) line += fmt::format("; {}", in_time(each));
     if (each.soonest)
       line +=
@@ -338,13 +357,6 @@ std::vector<Rejection> grouped(std::vector<RejectedPlans> const& rejected) {
   return groups;
 }
 
-/// "64", "64, 128", "64 to 512".
-std::string numbers_text(std::vector<std::int64_t> const& numbers) {
-  if (numbers.size() == 1) return whole_text(numbers.front());
-  auto const* const between = numbers.size() == 2 ? "{}, {}" : "{} to {}";
-  return fmt::format(fmt::runtime(between), whole_text(numbers.front()), whole_text(numbers.back()));
-}
-
 std::string rejections(Plans const& plans, TextStyle const& style) {
   auto const groups = grouped(plans.rejected);
   if (groups.empty()) return {};
@@ -361,7 +373,7 @@ std::string rejections(Plans const& plans, TextStyle const& style) {
     for (auto&& text : {numbers_text(gpus), strategies, nearest->brief}) cells.emplace_back(text);
     table.add_row(std::move(cells));
   }
-  return "\n" + header("Strategies that do not fit", style) + table.render(style);
+  return section("Strategies that do not fit", style) + table.render(style);
 }
 
 /// What the answer rests on: changes of the scenario, the batch, the memory that is left free.
@@ -392,7 +404,7 @@ std::string quoted_in_shell(std::string_view word) {
 }
 
 std::string pasted(PlannedStep const& plan, std::string const& command, TextStyle const& style) {
-  auto text = fmt::format("\n{}  {}", header("The first one, step by step", style), command);
+  auto text = fmt::format("{}  {}", section("The first one, step by step", style), command);
   for (auto const& setting : plan.settings) text += fmt::format(" \\\n    --set {}", quoted_in_shell(setting));
   text += '\n';
   return text;
@@ -417,10 +429,10 @@ std::string plans_text(Plans const& plans, std::string const& command, TextStyle
   for (auto const& line : plans.verdict) text += wrapped(line, "", style);
   text += counts(plans, style) + other_batches(plans, style);
   if (!plans.plans.empty()) {
-    text += "\n" + header("Plans that fit" + common_place(plans.plans) + ", by " + plans.ranked_by, style) +
+    text += section(fmt::format("Plans that fit{}, by {}", common_place(plans.plans), plans.ranked_by), style) +
             ranking(plans, style) + continued(plans, style);
     if (plans.plans.front().job) {
-      text += "\n" + header("The whole job", style) + jobs(plans, style);
+      text += section("The whole job", style) + jobs(plans, style);
       if (plans.plans.front().job->failures)
         text += failures(plans.plans.front(), plans.goal.reliability->source, style);
       else
@@ -430,7 +442,7 @@ std::string plans_text(Plans const& plans, std::string const& command, TextStyle
     text += front(plans, style);
   }
   text += what_if(plans, style);
-  text += fmt::format("\n{}{}", header("Fewest GPUs", style), minimum(plans, style));
+  text += section("Fewest GPUs", style) + minimum(plans, style);
   text += rejections(plans, style);
   if (!plans.plans.empty()) text += pasted(plans.plans.front(), command, style);
   return text;

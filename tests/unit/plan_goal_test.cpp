@@ -58,6 +58,8 @@ TEST_CASE("times, energy and GPU-hours are told in the unit that fits them", "[p
   CHECK(reports::energy_text(0.025) == "25 Wh");
   CHECK(reports::gpu_hours_text(12'345) == "12,345");
   CHECK(reports::gpu_hours_text(0.0123) == "0.012");
+  CHECK(reports::gpus_text(1) == "1 GPU");
+  CHECK(reports::gpus_text(1024) == "1,024 GPUs");
 }
 
 TEST_CASE("what cannot be is refused with what can", "[plan][goal]") {
