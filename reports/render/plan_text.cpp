@@ -2,42 +2,16 @@
 
 #include <algorithm>
 #include <cctype>
-#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "reports/job_text.hpp"
 #include "reports/quantity_text.hpp"
+#include "reports/render/plan_parts.hpp"
 
 namespace twinstep::reports {
 namespace {
-
-std::string header(std::string_view text, TextStyle const& style) {
-  return fmt::format("{}\n", toned(text, Tone::kHeader, style));
-}
-
-/// The header of what follows others.
-std::string section(std::string_view text, TextStyle const& style) {
-  return fmt::format("\n{}", header(text, style));
-}
-
-/// "reshard after forward false", "HYBRID SHARD": names of options, whose words may then stand on several lines. An
-/// underscore before a name stays.
-std::string spaced(std::string text) {
-  for (std::size_t i = 1; i < text.size(); ++i)
-    if (text[i] == '_' && text[i - 1] != ' ') text[i] = ' ';
-  return text;
-}
-
-/// "fsdp2, groups of 8, reshard after forward false, offload activations".
-std::string plan_text(PlannedStep const& plan) {
-  auto text = plan.strategy;
-  if (plan.shard_group > 1 && plan.shard_group < plan.gpus) text += fmt::format(", groups of {}", plan.shard_group);
-  if (!plan.options.empty()) text += ", " + spaced(plan.options);
-  if (plan.offload != "none") text += ", offload " + plan.offload;
-  return text;
-}
 
 std::string giga(Bytes bytes) {
   return in_unit(bytes, {"GiB", Bytes{1 << 30}});
@@ -83,7 +57,7 @@ std::string ranking(Plans const& plans, TextStyle const& style) {
     auto const& plan = plans.plans[i];
     auto cells = std::vector<Cell>{std::to_string(i + 1)};
     place.add_cells(plan, cells);
-    for (auto&& text : {plan_text(plan), fmt::format("{}×{}", plan.micro_batch, plan.accumulation), plan.recompute,
+    for (auto&& text : {strategy_text(plan), fmt::format("{}×{}", plan.micro_batch, plan.accumulation), plan.recompute,
                         time_text(plan.step_time)})
       cells.emplace_back(text);
     if (!place.cluster) cells.emplace_back(count_text(plan.token_rate.count()));
@@ -167,7 +141,7 @@ std::string counts(Plans const& plans, TextStyle const& style) {
     if (!count.best) continue;
     auto cells = std::vector<Cell>{};
     if (has_clusters) cells.emplace_back(count.cluster);
-    for (auto&& text : {whole_text(count.gpus), plan_text(*count.best), time_text(count.best->step_time)})
+    for (auto&& text : {whole_text(count.gpus), strategy_text(*count.best), time_text(count.best->step_time)})
       cells.emplace_back(text);
     if (has_jobs) cells.insert(cells.end(), {long_time_text(count.best->job->time), cost_text(*count.best->job)});
     if (has_limits(plans.goal)) cells.push_back(verdict_of(*count.best->job, plans.goal));
@@ -218,162 +192,10 @@ std::string front(Plans const& plans, TextStyle const& style) {
                                    : "GPU-hours"}}};
   for (auto const& plan : plans.pareto)
     table.add_row(
-        {plan.cluster, whole_text(plan.gpus), plan_text(plan),
+        {plan.cluster, whole_text(plan.gpus), strategy_text(plan),
          job ? long_time_text(plan.job->time) : time_text(plan.step_time),
          job ? cost_text(*plan.job) : count_text(to_seconds(plan.step_time).count() * static_cast<double>(plan.gpus))});
   return text + table.render(style);
-}
-
-/// "64", "64 and 128", "64 to 512".
-std::string numbers_text(std::vector<std::int64_t> const& numbers) {
-  if (numbers.size() == 1) return whole_text(numbers.front());
-  return fmt::format("{} {} {}", whole_text(numbers.front()), numbers.size() == 2 ? "and" : "to",
-                     whole_text(numbers.back()));
-}
-
-/// What a question's notes say, each once: "64 and 128 GPUs: no effect: …".
-std::string notes(std::span<WhatIf const> answers, TextStyle const& style) {
-  auto gpus_by_note = std::vector<std::pair<std::string, std::vector<std::int64_t>>>{};
-  for (auto const& each : answers) {
-    if (each.note.empty()) continue;
-    auto known = std::ranges::find(gpus_by_note, each.note, [](auto const& pair) { return pair.first; });
-    if (known == gpus_by_note.end()) known = gpus_by_note.insert(known, {each.note, {}});
-    if (std::ranges::find(known->second, each.gpus) == known->second.end()) known->second.push_back(each.gpus);
-  }
-  auto text = std::string{};
-  for (auto const& [note, gpus] : gpus_by_note) {
-    auto const where = gpus.size() == 1 ? gpus_text(gpus.front()) : fmt::format("{} GPUs", numbers_text(gpus));
-    text += wrapped(fmt::format("{}: {}", where, note), "  ", style);
-  }
-  return text;
-}
-
-/// Of the whole job, or of a step.
-std::string time_taken(std::optional<PlannedStep> const& plan) {
-  if (!plan) return std::string{kNoValue};
-  return plan->job ? long_time_text(plan->job->time) : time_text(plan->step_time);
-}
-
-/// Of the time that the job takes, or a token: a question may change the batch.
-std::string time_change(std::optional<PlannedStep> const& before, std::optional<PlannedStep> const& after) {
-  if (!before || !after) return std::string{kNoValue};
-  if (before->job && after->job) return change_text(after->job->time.count() / before->job->time.count() - 1);
-  return change_text(before->token_rate.count() / after->token_rate.count() - 1);
-}
-
-std::string answers_of(std::span<WhatIf const> answers, bool has_clusters, bool has_jobs, TextStyle const& style) {
-  auto columns = std::vector<Column>{};
-  if (has_clusters) columns.push_back({"cluster", Align::kLeft, true});
-  for (auto&& column : {Column{"GPUs"}, Column{"best plan then", Align::kLeft, true},
-                        Column{has_jobs ? "time" : "step"}, Column{"then"}, Column{"change"}})
-    columns.push_back(column);
-  auto table = Table{std::move(columns)};
-  for (auto const& [_, cluster, gpus, before, after, note] : answers) {
-    auto cells = std::vector<Cell>{};
-    if (has_clusters) cells.emplace_back(cluster);
-    for (auto&& text : {whole_text(gpus), after ? plan_text(*after) : std::string{kNoValue}, time_taken(before),
-                        time_taken(after), time_change(before, after)})
-      cells.emplace_back(text);
-    table.add_row(std::move(cells));
-  }
-  return table.render(style) + notes(answers, style);
-}
-
-/// Each question with its answers.
-std::string what_if(Plans const& plans, TextStyle const& style) {
-  auto text = std::string{};
-  for (auto each = plans.what_if.begin(); each != plans.what_if.end();) {
-    auto const end =
-        std::find_if(each, plans.what_if.end(), [&](WhatIf const& other) { return other.setting != each->setting; });
-    text += '\n';
-    text += toned(wrapped(fmt::format("With {}", each->setting), "", style), Tone::kHeader, style);
-    text += answers_of(std::span{each, end}, plans.minimum.size() > 1, plans.goal.tokens.has_value(), style);
-    each = end;
-  }
-  return text;
-}
-
-/// "8 GPUs at least fit, by fsdp2, micro-batch 1×4, recompute full".
-std::string with_plan(PlannedStep const& plan, std::string_view what) {
-  auto text = fmt::format("{} {}, by {}, micro-batch {}×{}", gpus_text(plan.gpus), what, plan_text(plan),
-                          plan.micro_batch, plan.accumulation);
-  return plan.recompute == "none" ? text : fmt::format("{}, recompute {}", text, plan.recompute);
-}
-
-/// Without the plan that ends in time where it is the one that fits.
-std::string in_time(MinimumGpus const& minimum) {
-  if (!minimum.meet_deadline) return fmt::format("none of up to {} end in time", whole_text(minimum.most));
-  if (minimum.meet_deadline->settings == minimum.fit->settings) return "and end in time";
-  return with_plan(*minimum.meet_deadline, "end in time");
-}
-
-std::string minimum(Plans const& plans, TextStyle const& style) {
-  auto text = std::string{};
-  for (auto const& each : plans.minimum) {
-    auto line =
-        each.fit ? with_plan(*each.fit, "at least fit") : fmt::format("no plan fits on up to {}", gpus_text(each.most));
-    if (each.fit && plans.goal.deadline) line += fmt::format("; {}", in_time(each));
-    if (each.soonest)
-      line +=
-          fmt::format("; the soonest is {} on {}", long_time_text(each.soonest->time), whole_text(each.soonest->gpus));
-    text += wrapped(fmt::format("{} ({}; of numbers that divide the global batch)", line, each.cluster), "  ", style);
-  }
-  return text;
-}
-
-/// Strategies of which no plan fits, for one reason.
-struct Rejection {
-  std::string cluster;
-  std::string strategies;
-  std::vector<std::int64_t> gpus;
-  RejectedPlans const* nearest;
-};
-
-/// One for each strategy that fits nowhere on some of the GPUs, by what comes nearest there; then one for each reason.
-std::vector<Rejection> grouped(std::vector<RejectedPlans> const& rejected) {
-  auto by_strategy = std::vector<Rejection>{};
-  for (auto const& each : rejected) {
-    if (each.others_fit) continue;
-    auto const known = std::ranges::find_if(by_strategy, [&](Rejection const& other) {
-      return other.cluster == each.cluster && other.strategies == each.strategy;
-    });
-    if (known == by_strategy.end()) {
-      by_strategy.push_back({each.cluster, each.strategy, {each.gpus}, &each});
-      continue;
-    }
-    known->gpus.push_back(each.gpus);
-    if (each.fullness < known->nearest->fullness) known->nearest = &each;
-  }
-  auto groups = std::vector<Rejection>{};
-  for (auto& each : by_strategy) {
-    auto const known = std::ranges::find_if(groups, [&](Rejection const& other) {
-      return other.cluster == each.cluster && other.gpus == each.gpus && other.nearest->brief == each.nearest->brief;
-    });
-    if (known == groups.end())
-      groups.push_back(std::move(each));
-    else
-      known->strategies += ", " + each.strategies;
-  }
-  return groups;
-}
-
-std::string rejections(Plans const& plans, TextStyle const& style) {
-  auto const groups = grouped(plans.rejected);
-  if (groups.empty()) return {};
-  auto const has_clusters = plans.minimum.size() > 1;
-  auto columns = std::vector<Column>{};
-  if (has_clusters) columns.push_back({"cluster", Align::kLeft, true});
-  for (auto&& column :
-       {Column{"GPUs"}, Column{"strategy", Align::kLeft, true}, Column{"of its plans the nearest", Align::kLeft, true}})
-    columns.push_back(column);
-  auto table = Table{std::move(columns)};
-  for (auto const& [cluster, strategies, gpus, nearest] : groups) {
-    auto cells = std::vector<Cell>{};
-    if (has_clusters) cells.emplace_back(cluster);
-    for (auto&& text : {numbers_text(gpus), strategies, nearest->brief}) cells.emplace_back(text);
-    table.add_row(std::move(cells));
-  }
-  return section("Strategies that do not fit", style) + table.render(style);
 }
 
 /// What the answer rests on: changes of the scenario, the batch, the memory that is left free.
@@ -441,9 +263,8 @@ std::string plans_text(Plans const& plans, std::string const& command, TextStyle
     }
     text += front(plans, style);
   }
-  text += what_if(plans, style);
-  text += section("Fewest GPUs", style) + minimum(plans, style);
-  text += rejections(plans, style);
+  text += what_if_text(plans, style);
+  text += fits_text(plans, style);
   if (!plans.plans.empty()) text += pasted(plans.plans.front(), command, style);
   return text;
 }
