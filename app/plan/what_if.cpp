@@ -68,11 +68,12 @@ std::string why_no_effect(reports::PlannedStep const& plan, hardware::Cluster co
   auto const exposed = to_seconds(plan.exposed).count() / seconds_of_step(plan);
   if (exposed < kHidden)
     return fmt::format("no effect: the step waits for communication in {:.1f} % of its time", exposed * 100);
-  auto const leads_out = [](std::string const& change) {
+  auto const leads_out = std::ranges::any_of(changes, [](std::string const& change) {
     return std::ranges::any_of(kWayOutOfNode, [&](std::string_view path) { return change.starts_with(path); });
-  };
-  return std::ranges::any_of(changes, leads_out) ? fmt::format("no effect: {}", what_binds_out_of_node(cluster))
-                                                 : "no effect";
+  });
+  if (!leads_out) return "no effect";
+  return fmt::format("no effect: {}",
+                     plan.nodes == 1 ? "one node has all of its GPUs" : what_binds_out_of_node(cluster));
 }
 
 /// What the reader of "before" and "after" has to know.

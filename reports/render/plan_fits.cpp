@@ -17,11 +17,11 @@ std::string with_plan(PlannedStep const& plan, std::string_view what) {
   return plan.recompute == "none" ? text : fmt::format("{}, recompute {}", text, plan.recompute);
 }
 
-/// Without the plan that ends in time where it is the one that fits.
+/// What stands behind the plan that fits; without the plan that ends in time where it is the same.
 std::string in_time(MinimumGpus const& minimum) {
-  if (!minimum.meet_deadline) return fmt::format("none of up to {} end in time", whole_text(minimum.most));
-  if (minimum.meet_deadline->settings == minimum.fit->settings) return "and end in time";
-  return with_plan(*minimum.meet_deadline, "end in time");
+  if (!minimum.meet_deadline) return fmt::format("; none of up to {} end in time", whole_text(minimum.most));
+  if (minimum.meet_deadline->settings == minimum.fit->settings) return ", and end in time";
+  return fmt::format("; {}", with_plan(*minimum.meet_deadline, "end in time"));
 }
 
 std::string minimum(Plans const& plans, TextStyle const& style) {
@@ -29,7 +29,7 @@ std::string minimum(Plans const& plans, TextStyle const& style) {
   for (auto const& each : plans.minimum) {
     auto line =
         each.fit ? with_plan(*each.fit, "at least fit") : fmt::format("no plan fits on up to {}", gpus_text(each.most));
-    if (each.fit && plans.goal.deadline) line += fmt::format("; {}", in_time(each));
+    if (each.fit && plans.goal.deadline) line += in_time(each);
     if (each.soonest)
       line +=
           fmt::format("; the soonest is {} on {}", long_time_text(each.soonest->time), whole_text(each.soonest->gpus));
