@@ -48,7 +48,8 @@ void import_configuration(ImportOptions const& options, records::NamedText const
         return scenario_of(strategies::UsersFormat::kAccelerate, {file.name, file.text}, warnings);
       case Source::kTorchtitan:
         return scenario_of(strategies::UsersFormat::kTorchtitan, {file.name, file.text}, warnings);
-      case Source::kHfConfig: return scenario_of_model(file.name, warnings);
+      case Source::kHfConfig:
+        return scenario_of_model(file.name, options.out ? named_from(*options.out, file.name) : file.name, warnings);
       default: return scenario_of(strategies::UsersFormat::kDeepSpeed, {file.name, file.text}, warnings);
     }
   }();

@@ -166,6 +166,13 @@ void write_file(std::string const& path, std::string_view text) {
   outputs.commit();
 }
 
+std::string named_from(std::string const& out, std::string const& path) {
+  if (is_special(out)) return path;
+  auto error = std::error_code{};
+  auto const name = fs::proximate(path, place_of(out).parent_path(), error).string();
+  return error || (fs::path{path}.is_absolute() && name.starts_with("..")) ? path : name;
+}
+
 void check_writable(std::string_view option, std::string const& path, std::vector<std::string> const& inputs) {
   Outputs{inputs}.expect(option, path);
 }

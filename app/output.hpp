@@ -65,6 +65,10 @@ class Outputs {
 /// Writes one file, whole or not at all.
 void write_file(std::string const& path, std::string_view text);
 
+/// How a file that is written to `out` names the one at `path`: from its own folder, where it will be read. An absolute
+/// path to elsewhere stays; so does any in what is written to a device or a pipe, which lies nowhere.
+[[nodiscard]] std::string named_from(std::string const& out, std::string const& path);
+
 /// Throws InputError where `Outputs` would not expect the file.
 void check_writable(std::string_view option, std::string const& path, std::vector<std::string> const& inputs = {});
 

@@ -1,10 +1,10 @@
 #include "app/profile_patch_text.hpp"
 
 #include <cmath>
-#include <filesystem>
 
 #include <fmt/format.h>
 
+#include "app/output.hpp"
 #include "hw_profiles/catalog.hpp"
 #include "hw_profiles/writer.hpp"
 #include "sim/io/document_text.hpp"
@@ -18,10 +18,7 @@ using io::json_string;
 io::Node base_document(CalibratedProfile const& profile, std::string const& out) {
   if (profile.base.starts_with('{')) return io::parse({"profile", hw_profiles::cluster_text(profile.before)});
   auto named = profile.base;
-  if (!hw_profiles::find_name(hw_profiles::Kind::kCluster, named)) {
-    auto const folder = std::filesystem::absolute(out).parent_path();
-    named = std::filesystem::absolute(named).lexically_normal().lexically_relative(folder.lexically_normal()).string();
-  }
+  if (!hw_profiles::find_name(hw_profiles::Kind::kCluster, named)) named = named_from(out, named);
   return io::parse(
       {"profile", fmt::format("{{\"$schema\": \"cluster.schema.json\", \"profile\": {}}}", json_string(named))});
 }

@@ -68,14 +68,14 @@ std::string scenario_of(UsersFormat format, io::Source source, std::vector<std::
   return io::document_text(io::with_member(with_training, "strategy", file.strategy.node()));
 }
 
-std::string scenario_of_model(std::string const& path, std::vector<std::string>& warnings) {
+std::string scenario_of_model(std::string const& path, std::string const& name, std::vector<std::string>& warnings) {
   auto const model = strategies::read_hf_config(io::parse_file(path), warnings);
   warnings.push_back(
       fmt::format("{}: cannot know the cluster and the strategy: fill in CLUSTER and STRATEGY", one_line(path)));
   auto const text = fmt::format(
       R"({{"cluster": {{"profile": "CLUSTER"}}, "model": {{"hf_config": {}}},
            "training": {{"sequence_length": {}, "micro_batch": 1}}, "strategy": {{"name": "STRATEGY"}}}})",
-      io::json_string(path), model.max_sequence_length);
+      io::json_string(name), model.max_sequence_length);
   return io::document_text(io::parse({"scenario", text}));
 }
 

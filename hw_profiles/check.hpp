@@ -7,8 +7,8 @@
 
 namespace twinstep::hw_profiles {
 
-/// What is wrong with a profile, one line each: breaches of its schema, then the first thing that stops it from being
-/// read (an unknown reference, a number without source, a contradiction). Empty if nothing is.
+/// What is wrong with a profile, in one line: the first thing that stops it from being read (an unknown reference, a
+/// number without source, a contradiction), else a breach of its schema. Empty if nothing is.
 /// Throws InputError if the text is not JSON at all.
 [[nodiscard]] std::vector<std::string> check_profile(Kind kind, std::string const& name, std::string const& text);
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 
 #include "sim/io/document.hpp"
 #include "tests/cli/run_twinstep.hpp"
@@ -122,6 +123,25 @@ TEST_CASE("import turns other programs' configurations into scenarios with blank
   CHECK(model.exit_code == 0);
   CHECK(io::parse({"model", model.out}).at("training").at("sequence_length").integer() == 4096);
   CHECK_THAT(model.err, Catch::Contains("fill in CLUSTER and STRATEGY"));
+}
+
+TEST_CASE("an imported scenario names its model from where it lies", "[cli][import]") {
+  auto const folder = Scratch{};
+  for (auto const* const name : {"models", "ours"}) std::filesystem::create_directory(folder.path(name));
+  folder.write("models/config.json", read_file(in_repository("examples/models/llama-2-7b/config.json")));
+  auto const import = [&](std::string const& out) {
+    return run_twinstep({"import", "hf-config", "models/config.json", "--out", out}, folder.path(""));
+  };
+  REQUIRE(import("ours/scenario.json").exit_code == 0);
+  auto const scenario = io::parse_file(folder.path("ours/scenario.json"));
+  CHECK(scenario.at("model").at("hf_config").string() == "../models/config.json");
+  CHECK(run_twinstep({"simulate", "ours/scenario.json", "--set", "cluster.profile=dgx-h100-ndr", "--set",
+                      "strategy.name=zero-3"},
+                     folder.path(""))
+            .exit_code == 0);
+  // What is written to a device lies nowhere: it is named from where the command ran.
+  CHECK_THAT(run_shell("TWINSTEP import hf-config models/config.json --out /dev/stdout | cat", folder.path("")).out,
+             Catch::Contains("\"models/config.json\""));
 }
 
 TEST_CASE("a scenario's own values go before those of the user's file, whose gaps it fills", "[cli][import]") {

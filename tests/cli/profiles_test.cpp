@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <sstream>
 
 #include "sim/io/document.hpp"
@@ -47,7 +48,14 @@ TEST_CASE("profiles check finds nothing in what ships, and the place in what is 
   auto const broken = run_twinstep({"profiles", "check", "gpu.json"}, folder.path(""));
   CHECK(broken.exit_code == 2);
   CHECK(broken.out.empty());
-  CHECK_THAT(broken.err, Catch::Contains("gpu.json") && Catch::Contains("memory_capacity"));
+  CHECK_THAT(broken.err, Catch::Contains("gpu.json:7:32: /memory_capacity/value: "));
+  CHECK(std::ranges::count(broken.err, '\n') == 1);
+  // What readers pass over, the schema does not.
+  folder.write("gpu.json", with(gpu, R"("aliases": ["h100-80g", )", R"("aliases": ["h100-80g", 7, )"));
+  auto const odd = run_twinstep({"profiles", "check", "gpu.json"}, folder.path(""));
+  CHECK(odd.exit_code == 2);
+  CHECK_THAT(odd.err, Catch::Contains("gpu.json:5:27: /aliases/1: found what gpu.schema.json does not allow"));
+  CHECK(std::ranges::count(odd.err, '\n') == 1);
 }
 
 TEST_CASE("profiles check finds a profile of every kind by its name", "[cli][profiles]") {
