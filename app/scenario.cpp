@@ -16,15 +16,29 @@
 namespace twinstep::app {
 namespace {
 
-/// A GPU without a rate for a type of the plan cannot compute in it.
-void check_rates(io::Node const& training, Scenario const& scenario) {
+/// What names the scenario's GPU: its own value, or else its cluster.
+io::Node gpu_of(io::Node const& document) {
+  auto const cluster = document.at("cluster");
+  if (!cluster.is(io::Node::Type::kObject)) return cluster;
+  if (auto const gpu = cluster.find("gpu")) return *gpu;
+  auto const node = cluster.find("node");
+  return node && node->is(io::Node::Type::kObject) ? node->find("gpu").value_or(cluster) : cluster;
+}
+
+/// A GPU without a rate for a type of the plan cannot compute in it. Where the type is not written, or the command line
+/// names the GPU and not the type, the GPU is what does not fit.
+void check_rates(io::Node const& document, io::Node const& training, Scenario const& scenario) {
   auto const& gpu = scenario.cluster.node.gpu;
+  auto const is_setting = [](io::Node const& node) { return !node.source().has_lines; };
   auto const check = [&](char const* key, DataType type) {
     if (gpu.peak(type)) return;
     auto known = std::vector<std::string_view>{};
     for (auto const& peak : gpu.peaks) known.push_back(name_of(peak.type));
-    training.find(key).value_or(training).fail(fmt::format("{} has no rate for {}", gpu.name, name_of(type)),
-                                               fmt::format("use one of {}", fmt::join(known, ", ")));
+    auto const written = training.find(key);
+    auto const named = gpu_of(document);
+    auto const& place = written && (is_setting(*written) || !is_setting(named)) ? *written : named;
+    place.fail(fmt::format("{} has no rate for {}", gpu.name, name_of(type)),
+               fmt::format("set training.{} to one of {}, or use another GPU", key, fmt::join(known, ", ")));
   };
   check("precision", scenario.plan.precision);
   if (scenario.plan.linear_type) check("linear_type", *scenario.plan.linear_type);
@@ -111,7 +125,7 @@ std::vector<Scenario> read_scenarios(io::Node const& document, std::string const
   for (std::size_t i = 0; i < written.size(); ++i) {
     auto const& [training, each] = written[i];
     scenarios[i].plan = read_plan(training, each, scenarios[i].model, scenarios[i].cluster.gpus());
-    check_rates(training, scenarios[i]);
+    check_rates(document, training, scenarios[i]);
     check_drives(each, scenarios[i]);
   }
   auto const titles = strategy_titles(written);

@@ -368,3 +368,20 @@ TEST_CASE("NVMe is refused on nodes without drives, and simulated on those with"
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, Catch::Contains("l40s-8 describes no drives") && Catch::Contains(R"(use "cpu", or give)"));
 }
+
+TEST_CASE("a GPU and a type that do not go together are told where they were put together", "[cli]") {
+  // A T4 has no bf16, which the small scenario asks for.
+  auto const folder = Scratch{};
+  folder.write("small.json", small_scenario());
+  folder.write("short.json", with(small_scenario(), R"(, "precision": "bf16")", ""));
+  auto const refused = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "simulate");
+    return run_twinstep(arguments, folder.path(""));
+  };
+  auto const says = std::vector<std::string>{"t4-16 has no rate for bf16", "training.precision", "or use another GPU"};
+  check_refusal(refused({"small.json", "--set", "cluster.gpu=t4"}), "--set cluster.gpu=t4: /cluster/gpu: ", says);
+  check_refusal(refused({"short.json", "--set", "cluster.node.gpu=t4"}),
+                "--set cluster.node.gpu=t4: /cluster/node/gpu: ", says);
+  check_refusal(refused({"small.json", "--set", "cluster.gpu=t4", "--set", "training.precision=bf16"}),
+                "--set training.precision=bf16: /training/precision: ", says);
+}
