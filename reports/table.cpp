@@ -8,16 +8,13 @@
 #include <fmt/format.h>
 
 #include "sim/base/check.hpp"
+#include "sim/base/utf8.hpp"
 
 namespace twinstep::reports {
 namespace {
 
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kLeastWidth = 8;
-
-bool continues_code_point(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
-}
 
 std::string padded(std::string_view text, std::size_t width, Align align, Tone tone, TextStyle const& style) {
   auto const content = shortened(text, width);
@@ -84,19 +81,13 @@ std::string toned(std::string_view text, Tone tone, TextStyle const& style) {
 }
 
 std::size_t display_width(std::string_view text) {
-  return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, continues_code_point));
+  return character_count(text);
 }
 
 std::string shortened(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string{text};
   if (width == 0) return {};
-  auto end = std::size_t{0};
-  for (std::size_t shown = 0; shown < width; ++end)
-    if (end + 1 == text.size() || !continues_code_point(text[end + 1])) ++shown;
-  // `end` is behind `width` code points; the last of them makes room for the ellipsis.
-  while (continues_code_point(text[--end])) {
-  }
-  return std::string{text.substr(0, end)} + "…";
+  return std::string{text.substr(0, character_begin(text, width - 1))} + "…";
 }
 
 std::string wrapped(std::string_view text, std::string_view first, TextStyle const& style) {

@@ -8,6 +8,7 @@
 #include "reports/quantity_text.hpp"
 #include "reports/table.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/base/utf8.hpp"
 
 namespace twinstep::app::sweep {
 namespace {
@@ -19,13 +20,12 @@ using reports::whole_text;
 
 /// `text` with "…" for what its middle has too much: both ends of a path tell what it is.
 std::string elided(std::string_view text, std::size_t width) {
-  auto starts = std::vector<std::size_t>{};  // of its characters
-  for (std::size_t i = 0; i < text.size(); ++i)
-    if ((static_cast<unsigned char>(text[i]) & 0xc0U) != 0x80U) starts.push_back(i);
-  if (starts.size() <= width) return std::string{text};
+  auto const count = character_count(text);
+  if (count <= width) return std::string{text};
   auto const head = (width - 1) / 2;
   auto const tail = width - 1 - head;
-  return fmt::format("{}…{}", text.substr(0, starts[head]), text.substr(starts[starts.size() - tail]));
+  return fmt::format("{}…{}", text.substr(0, character_begin(text, head)),
+                     text.substr(character_begin(text, count - tail)));
 }
 
 /// `text` with spaces where a table may break it: words that are longer are broken at slashes, and elided where there

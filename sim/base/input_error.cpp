@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/units.hpp"
+#include "sim/base/utf8.hpp"
 
 namespace twinstep {
 namespace {
@@ -77,10 +78,7 @@ std::string suggest_name(std::string_view name, std::vector<std::string_view> co
 
 std::string quoted(std::string_view text) {
   constexpr std::size_t kShown = 60;
-  auto shown = text.substr(0, kShown);
-  if (text.size() > kShown)  // cut before a character, not inside one: UTF-8 goes on with bytes 10xxxxxx
-    while (!shown.empty() && (static_cast<unsigned char>(text[shown.size()]) & 0xc0U) == 0x80U) shown.remove_suffix(1);
-  return fmt::format("\"{}{}\"", one_line(shown), text.size() > kShown ? "…" : "");
+  return fmt::format("\"{}{}\"", one_line(whole_characters(text, kShown)), text.size() > kShown ? "…" : "");
 }
 
 std::string one_line(std::string_view text) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/utf8.hpp"
 #include "sim/io/document_value.hpp"
 #include "sim/io/quantity.hpp"
 #include "sim/io/unknown_key.hpp"
@@ -217,10 +218,8 @@ std::string place_of(Source const& source, std::size_t offset) {
   if (!source.has_lines) return fmt::format("{}: ", one_line(source.name));
   auto const before = std::string_view{source.text}.substr(0, offset);
   auto const line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
-  // Bytes 10xxxxxx continue a character of UTF-8.
-  auto const starts_character = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; };
   return fmt::format("{}:{}:{}: ", one_line(source.name), 1 + std::ranges::count(before, '\n'),
-                     1 + std::ranges::count_if(before.substr(line_start), starts_character));
+                     1 + character_count(before.substr(line_start)));
 }
 
 std::string describe(Value const& value) {
