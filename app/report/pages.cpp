@@ -2,7 +2,6 @@
 
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <variant>
 
 #include <fmt/core.h>
@@ -22,7 +21,6 @@
 namespace twinstep::app {
 namespace {
 
-constexpr std::string_view kSqlite{"SQLite format 3\0", 16};
 constexpr auto kTakes =
     "a scenario, results of a sweep, a timeline, or what plan, validate or collective printed with --json";
 
@@ -39,13 +37,6 @@ constexpr std::array<Form, 6> kForms{
      {".csv", reports::page_csv},
      {".json", reports::page_json},
      {".txt", [](reports::Page const& page) { return reports::page_text(page, {}); }}}};
-
-bool is_sqlite(std::string const& path) {
-  auto file = std::ifstream{path, std::ios::binary};
-  auto start = std::array<char, kSqlite.size()>{};
-  file.read(start.data(), start.size());
-  return file && std::string_view{start.data(), start.size()} == kSqlite;
-}
 
 /// One of the documents of JSON that have pages, known by the keys that only it has.
 struct Kind {
@@ -79,7 +70,7 @@ Recognised recognise(std::string const& path, std::vector<std::string> const& se
       throw InputError{fmt::format("--set {}: {} is {}; --set changes scenarios only, leave it out",
                                    one_line(settings.front()), one_line(path), what)};
   };
-  if (is_sqlite(path)) {
+  if (sweep::is_results_file(path)) {
     refuse_settings("the results of a sweep");
     return sweep_page(sweep::read_results(path));
   }

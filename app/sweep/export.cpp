@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "app/output.hpp"
-#include "app/sweep/results.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/document.hpp"
 
@@ -96,14 +95,13 @@ std::string setting_text(Cell const& setting) {
   return plain_text(setting, Column::Kind::kText);
 }
 
-void export_csv(std::string const& results, std::ostream& out) {
-  out << csv_header(read_manifest(results).paths);
-  read_results(results, [&out](Row const& row) { out << csv_line(row); });
+void export_csv(ResultsFile& results, std::ostream& out) {
+  out << csv_header(results.manifest().paths);
+  results.for_each_row([&out](Row const& row) { out << csv_line(row); });
 }
 
-void export_json_lines(std::string const& results, std::ostream& out) {
-  auto const paths = read_manifest(results).paths;
-  read_results(results, [&](Row const& row) { out << json_line(row, paths); });
+void export_json_lines(ResultsFile& results, std::ostream& out) {
+  results.for_each_row([&](Row const& row) { out << json_line(row, results.manifest().paths); });
 }
 
 }  // namespace twinstep::app::sweep

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "app/sweep/results.hpp"
 #include "app/sweep/table.hpp"
 
 namespace twinstep::app::sweep {
@@ -22,8 +23,8 @@ namespace twinstep::app::sweep {
 /// A setting in a text: 4, dgx-h100, {"name": "ddp"}; empty where it is absent.
 [[nodiscard]] std::string setting_text(Cell const& setting);
 
-/// Writes all rows of a results file. Throws InputError where that is not as it should be.
-void export_csv(std::string const& results, std::ostream& out);
-void export_json_lines(std::string const& results, std::ostream& out);
+/// Writes all rows of a results file. Throws InputError where one is damaged.
+void export_csv(ResultsFile& results, std::ostream& out);
+void export_json_lines(ResultsFile& results, std::ostream& out);
 
 }  // namespace twinstep::app::sweep

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "app/sweep/export.hpp"
-#include "app/sweep/results.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/document.hpp"
 
@@ -35,12 +34,13 @@ std::string best_json(std::optional<Row> const& row, std::vector<std::string> co
 
 }  // namespace
 
-Outcome summarize(std::string const& path) {
-  auto outcome = Outcome{.path = path};
-  auto const results = read_results(path, [&outcome](Row const& row) { count(row, outcome); });
-  outcome.settings = results.manifest.paths;
-  outcome.points = results.manifest.points;
-  outcome.is_finished = results.is_finished;
+Outcome summarize(ResultsFile& results) {
+  auto const& manifest = results.manifest();
+  auto outcome = Outcome{.path = results.path(),
+                         .settings = manifest.paths,
+                         .points = manifest.points,
+                         .is_finished = results.is_finished()};
+  results.for_each_row([&outcome](Row const& row) { count(row, outcome); });
   return outcome;
 }
 

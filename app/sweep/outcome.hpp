@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/sweep/results.hpp"
 #include "app/sweep/table.hpp"
 #include "sim/base/units.hpp"
 
@@ -34,8 +35,8 @@ struct Effort {
   int processes = 1;
 };
 
-/// Reads a results file. Throws InputError.
-[[nodiscard]] Outcome summarize(std::string const& path);
+/// Reads all rows of a results file. Throws InputError where one is damaged.
+[[nodiscard]] Outcome summarize(ResultsFile& results);
 
 /// In lines of 80 columns, but for names that are longer: how many points there are of each status, the two best beside
 /// each other, and the reason of the first point that is wrong (of every status where no point fits).

@@ -1,7 +1,9 @@
 #include "app/sweep/results.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <fstream>
 #include <span>
 #include <utility>
 
@@ -35,43 +37,6 @@ Row row_of(std::vector<Cell> cells, std::size_t path_count) {
   return row;
 }
 
-/// Gives `each` every row in order, once it is sure of it.
-class Reader {
- public:
-  Reader(std::string const& path, Header const& header) : path_{&path}, header_{&header} {}
-
-  void read(Database& file, std::function<void(Row const&)> const& each) {
-    auto const& paths = header_->manifest.paths;
-    auto select = Statement{file, fmt::format("SELECT {} FROM points ORDER BY point", columns_sql(paths, false))};
-    while (select.step()) {
-      auto cells = cells_of(select, column_count(paths));
-      check(cells);
-      each(row_of(std::move(cells), paths.size()));
-      ++count_;
-    }
-    if (header_->rows && *header_->rows != count_)
-      fail_damaged(*path_, fmt::format("found {} rows, expected {}", count_, *header_->rows));
-  }
-
- private:
-  void check(std::vector<Cell> const& cells) {
-    auto const written = std::span{cells}.first(cells.size() - 1);
-    auto const& paths = header_->manifest.paths;
-    auto const* point = std::get_if<std::int64_t>(&cells.front());
-    auto const is_next = point != nullptr && *point > last_ && *point < header_->manifest.points;
-    if (!is_next || cells.back() != Cell{checksum_of(written)})
-      fail_damaged(*path_, fmt::format("row {}, {}", count_ + 1,
-                                       damage_of(written, paths, header_->manifest.points)
-                                           .value_or("found values that its checksum does not fit")));
-    last_ = *point;
-  }
-
-  std::string const* path_;
-  Header const* header_;
-  std::int64_t last_ = -1;
-  std::int64_t count_ = 0;
-};
-
 void check_is_file(std::string const& path) {
   auto const fail = [&path](char const* found) {
     throw InputError{fmt::format("{}: {}; name one that `twinstep sweep --out` wrote", one_line(path), found)};
@@ -100,22 +65,75 @@ std::optional<std::size_t> Results::setting_index(std::string_view path) const {
   return static_cast<std::size_t>(found - manifest.paths.begin());
 }
 
-Results read_results(std::string const& path, std::function<void(Row const&)> const& each) {
-  auto file = open_whole(path);
-  auto const header = read_header(file, path);
-  Reader{path, header}.read(file, each);
-  return {.manifest = header.manifest, .is_finished = header.rows.has_value(), .rows = {}};
+bool is_results_file(std::string const& path) {
+  constexpr std::string_view kStart{"SQLite format 3\0", 16};
+  auto file = std::ifstream{path, std::ios::binary};
+  auto start = std::array<char, kStart.size()>{};
+  file.read(start.data(), start.size());
+  return file && std::string_view{start.data(), start.size()} == kStart;
 }
 
-Manifest read_manifest(std::string const& path) {
-  auto file = open_whole(path);
-  return read_header(file, path).manifest;
+struct ResultsFile::Parts {
+  explicit Parts(std::string name) : path{std::move(name)}, file{open_whole(path)}, header{read_header(file, path)} {}
+
+  /// Where the reading of all rows has come to.
+  struct Progress {
+    std::int64_t last = -1;  ///< point
+    std::int64_t rows = 0;
+  };
+  void check(std::vector<Cell> const& cells, Progress const& before) const;
+
+  std::string path;
+  Database file;
+  Header header;
+};
+
+void ResultsFile::Parts::check(std::vector<Cell> const& cells, Progress const& before) const {
+  auto const written = std::span{cells}.first(cells.size() - 1);
+  auto const& manifest = header.manifest;
+  auto const* point = std::get_if<std::int64_t>(&cells.front());
+  auto const is_next = point != nullptr && *point > before.last && *point < manifest.points;
+  if (!is_next || cells.back() != Cell{checksum_of(written)})
+    fail_damaged(path, fmt::format("row {}, {}", before.rows + 1,
+                                   damage_of(written, manifest.paths, manifest.points)
+                                       .value_or("found values that its checksum does not fit")));
+}
+
+ResultsFile::ResultsFile(std::string path) : parts_{std::make_unique<Parts>(std::move(path))} {}
+ResultsFile::ResultsFile(ResultsFile&&) noexcept = default;
+ResultsFile::~ResultsFile() = default;
+
+std::string const& ResultsFile::path() const {
+  return parts_->path;
+}
+
+Manifest const& ResultsFile::manifest() const {
+  return parts_->header.manifest;
+}
+
+bool ResultsFile::is_finished() const {
+  return parts_->header.rows.has_value();
+}
+
+void ResultsFile::for_each_row(std::function<void(Row const&)> const& each) {
+  auto const& paths = manifest().paths;
+  auto select = Statement{parts_->file, fmt::format("SELECT {} FROM points ORDER BY point", columns_sql(paths, false))};
+  auto progress = Parts::Progress{};
+  while (select.step()) {
+    auto cells = cells_of(select, column_count(paths));
+    parts_->check(cells, progress);
+    auto const row = row_of(std::move(cells), paths.size());
+    each(row);
+    progress = {row.point, progress.rows + 1};
+  }
+  if (auto const expected = parts_->header.rows; expected && *expected != progress.rows)
+    fail_damaged(path(), fmt::format("found {} rows, expected {}", progress.rows, *expected));
 }
 
 Results read_results(std::string const& path) {
-  auto rows = std::vector<Row>{};
-  auto results = read_results(path, [&rows](Row const& row) { rows.push_back(row); });
-  results.rows = std::move(rows);
+  auto file = ResultsFile{path};
+  auto results = Results{.manifest = file.manifest(), .is_finished = file.is_finished(), .rows = {}};
+  file.for_each_row([&results](Row const& row) { results.rows.push_back(row); });
   return results;
 }
 

@@ -23,15 +23,34 @@ struct Results {
   [[nodiscard]] std::optional<std::size_t> setting_index(std::string_view path) const;
 };
 
-/// Reads a results file, also one that is still being written. Throws InputError for a file that is missing, damaged or
-/// of something else, with the row and the column where it is in one. Changes nothing.
+/// Whether the file begins as results do: as a SQLite database. False where it cannot be read.
+[[nodiscard]] bool is_results_file(std::string const& path);
+
+/// A results file that was opened and is whole, also one that is still being written: all that is read of it is of one
+/// moment.
+class ResultsFile {
+ public:
+  /// Throws InputError for a file that is missing, damaged or of something else. Changes nothing.
+  explicit ResultsFile(std::string path);
+  ResultsFile(ResultsFile&&) noexcept;
+  ResultsFile& operator=(ResultsFile&&) = delete;
+  ~ResultsFile();
+
+  [[nodiscard]] std::string const& path() const;
+  [[nodiscard]] Manifest const& manifest() const;
+  [[nodiscard]] bool is_finished() const;
+
+  /// Gives `each` every row in the order of points, once it is sure of it. Throws InputError with the row and the
+  /// column of what is damaged.
+  void for_each_row(std::function<void(Row const&)> const& each);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+/// All of a results file. Throws InputError as `ResultsFile` does.
 [[nodiscard]] Results read_results(std::string const& path);
-
-/// What it is of. Throws likewise.
-[[nodiscard]] Manifest read_manifest(std::string const& path);
-
-/// The same row by row, for more than memory holds: gives `each` every row in order, and returns the rest with no rows.
-Results read_results(std::string const& path, std::function<void(Row const&)> const& each);
 
 /// Rows on their way into a results file. One process writes a file at a time, others may read it meanwhile: what was
 /// committed is safe from then on, whatever becomes of this process.

@@ -60,11 +60,12 @@ void roll_back(std::string const& path) {
 
 /// Numbers of the points in the file. Throws InputError if it is damaged or of another sweep than `wanted`.
 std::vector<std::int64_t> points_in(std::string const& path, Manifest const& wanted) {
-  if (auto const found = read_manifest(path); found != wanted)
+  auto file = ResultsFile{path};
+  if (auto const& found = file.manifest(); found != wanted)
     throw InputError{fmt::format("{}: found results of another sweep: {}; name another file for --out", one_line(path),
                                  difference_of(found, wanted))};
   auto points = std::vector<std::int64_t>{};
-  static_cast<void>(read_results(path, [&points](Row const& row) { points.push_back(row.point); }));
+  file.for_each_row([&points](Row const& row) { points.push_back(row.point); });
   return points;
 }
 

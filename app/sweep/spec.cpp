@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/sweep/results.hpp"
 #include "app/sweep/scenario_path.hpp"
 #include "app/sweep/value.hpp"
 #include "sim/base/input_error.hpp"
@@ -51,11 +52,22 @@ Constraint::Lookup looked_up(io::Node scenario) {
   };
 }
 
+io::Node parse_sweep(std::string const& path) {
+  if (is_results_file(path))
+    throw InputError{fmt::format(
+        "{}: found results, expected a sweep; give the sweep that made them, or leave --out out to see what they are",
+        one_line(path))};
+  return io::parse_file(path);
+}
+
 }  // namespace
 
-Sweep::Sweep(std::string const& path) : Sweep{io::parse_file(path)} {}
+Sweep::Sweep(std::string const& path) : Sweep{parse_sweep(path)} {}
 
 Sweep::Sweep(io::Node document) : document_{std::move(document)}, base_{document_} {
+  if (document_.has("cluster") && document_.has("model"))
+    document_.fail("found a scenario, expected a sweep",
+                   R"(write a file {"base": "SCENARIO.json", "axes": {"cluster.nodes": [1, 2, 4]}})");
   document_.allow_only({"base", "points", "axes", "constraints"});
   auto base = read_base(document_);
   base_ = std::move(base.scenario);
@@ -104,7 +116,10 @@ void Sweep::add_points(io::Node const& points) {
     for (auto const& [path, value] : point.members()) settings.push_back({path_index(path, value), value});
   }
   refuse_doubles(points.elements());
-  if (paths_.empty()) points.fail("found no point, expected at least one", R"(write [{"cluster.nodes": 4}])");
+  if (paths_.empty())
+    points.fail(together.points.empty() ? "found no point, expected at least one"
+                                        : "found points that set nothing, expected at least one setting",
+                R"(write [{"cluster.nodes": 4}])");
   auto const size = static_cast<std::int64_t>(together.points.size());
   dimensions_.push_back({std::move(together), size});
 }

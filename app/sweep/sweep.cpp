@@ -182,8 +182,9 @@ void check_is_no_sweep(std::string const& file) {
 }
 
 /// Prints and exports what is in a results file.
-int tell(std::string const& results, SweepOptions const& options, Effort const& effort) {
-  auto exports = exports_of(options, {results});
+int tell(std::string const& path, SweepOptions const& options, Effort const& effort) {
+  auto exports = exports_of(options, {path});
+  auto results = ResultsFile{path};
   auto const outcome = summarize(results);
   if (options.csv) exports.write(*options.csv, [&](std::ostream& out) { export_csv(results, out); });
   if (options.jsonl) exports.write(*options.jsonl, [&](std::ostream& out) { export_json_lines(results, out); });

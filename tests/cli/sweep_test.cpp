@@ -279,6 +279,14 @@ TEST_CASE("a sweep without a place for its results is told of one", "[cli][sweep
       Contains("found a JSON file, expected a results file; to run the sweep name one for its results with --out"));
 }
 
+TEST_CASE("what is no sweep is told what it is", "[cli][sweep][bad_input]") {
+  CHECK_THAT(refusal(small_scenario()), Contains("found a scenario, expected a sweep; write a file {\"base\": "));
+  CHECK_THAT(refusal(small_sweep(R"("points": [{}])")),
+             Contains("/points: found points that set nothing, expected at least one setting"));
+  CHECK_THAT(refusal(std::string{"SQLite format 3\0", 16}),
+             Contains("found results, expected a sweep; give the sweep"));
+}
+
 TEST_CASE("results are not replaced, and those of another sweep not mixed with", "[cli][sweep][bad_input]") {
   auto const folder = Scratch{};
   auto const out = folder.path("results.sqlite");
