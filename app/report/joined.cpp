@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 
 #include <fmt/format.h>
@@ -59,7 +60,6 @@ bool is_over_names(Chart const& chart) {
 
 /// Puts the number of the page before all that names a result: series, or over names the names.
 void number(Chart& chart, std::size_t page) {
-  if (!chart.text.empty()) chart.text = numbered(page, chart.text);
   for (auto& name : chart.x.categories) name = numbered(page, name);
   if (!is_over_names(chart))
     for (auto& series : chart.series) series.name = numbered(page, series.name);
@@ -71,11 +71,36 @@ void append_text(std::string& text, std::string const& more) {
   if (!more.empty()) text += (text.empty() ? "" : " ") + more;
 }
 
+/// What several results say at one place of the page.
+class Texts {
+ public:
+  void add(std::string const& place, std::size_t page, std::string const& text) {
+    texts_[place].emplace_back(page, text);
+  }
+  /// Puts what was added into the text of its place: once where all results say the same, else each behind its number.
+  void put(std::string const& place, std::string& text) const {
+    auto const found = texts_.find(place);
+    if (found == texts_.end()) return;
+    auto const& all = found->second;
+    auto const says_the_same = [&](auto const& each) { return each.second == all.front().second; };
+    text = all.size() > 1 && std::ranges::all_of(all, says_the_same) ? all.front().second : std::string{};
+    if (!text.empty()) return;
+    for (auto const& [page, its_text] : all)
+      if (!its_text.empty()) append_text(text, numbered(page, its_text));
+  }
+
+ private:
+  std::map<std::string, std::vector<std::pair<std::size_t, std::string>>> texts_;
+};
+
+std::string place_of(Section const& section, Chart const& chart) {
+  return section.title + "\n" + chart.id;
+}
+
 /// Adds the chart of another page to the one of the same id. False where they cannot be one.
 bool merge(Chart& all, Chart chart) {
   auto const [x, y] = std::pair{scale_between(chart.x, all.x), scale_between(chart.y, all.y)};
   if (!x || !y || !can_share(all) || !can_share(chart) || chart.is_stacked != all.is_stacked) return false;
-  append_text(all.text, chart.text);
   scale(chart, *x, *y);
   auto const offset = static_cast<double>(all.x.categories.size());
   for (auto& series : chart.series) {
@@ -91,7 +116,7 @@ bool merge(Chart& all, Chart chart) {
   return true;
 }
 
-void add(Section& section, Chart chart, std::string const& id, std::size_t page) {
+void add(Section& section, Chart chart, std::string const& id, std::size_t page, Texts& texts) {
   auto const shares = can_share(chart);
   if (shares) {
     number(chart, page);
@@ -101,8 +126,10 @@ void add(Section& section, Chart chart, std::string const& id, std::size_t page)
     chart.id = fmt::format("r{}-{}", page, id);
   }
   auto const same = std::ranges::find(section.charts, chart.id, &Chart::id);
-  if (shares && same != section.charts.end() && merge(*same, chart)) return;
-  if (same != section.charts.end()) chart.id = fmt::format("r{}-{}", page, id);
+  auto const is_merged = shares && same != section.charts.end() && merge(*same, chart);
+  if (!is_merged && same != section.charts.end()) chart.id = fmt::format("r{}-{}", page, id);
+  if (shares) texts.add(place_of(section, chart), page, chart.text);
+  if (is_merged) return;
   section.charts.push_back(std::move(chart));
 }
 
@@ -130,19 +157,17 @@ bool has_section(Page const& page, std::string_view title) {
   return std::ranges::find(page.sections, title, &Section::title) != page.sections.end();
 }
 
-void add_sections(Page& all, std::vector<Page>& pages, std::size_t place) {
+void add_sections(Page& all, std::vector<Page>& pages, std::size_t place, Texts& texts) {
   for (auto& section : pages[place].sections) {
     auto const number = place + 1;
     auto const is_shared =
         std::ranges::count_if(pages, [&](Page const& page) { return has_section(page, section.title); }) > 1;
-    auto const title =
-        is_shared ? section.title : fmt::format("{}: {}", numbered(number, pages[place].title), section.title);
-    auto& target = section_for(all, section, title);
-    if (target.text != section.text) append_text(target.text, numbered(number, section.text));
+    auto& target = section_for(all, section, is_shared ? section.title : numbered(number, section.title));
+    if (is_shared) texts.add(target.title, number, section.text);
     for (auto& chart : section.charts) {
       auto const id = chart.id;
       if (is_shared) {
-        add(target, std::move(chart), id, number);
+        add(target, std::move(chart), id, number, texts);
       } else {
         chart.id = fmt::format("r{}-{}", number, id);
         target.charts.push_back(std::move(chart));
@@ -169,7 +194,12 @@ Page joined(std::vector<Page> pages) {
     for (auto const& warning : page.warnings) all.warnings.push_back(numbered(i + 1, warning));
     for (auto& command : page.commands) all.commands.push_back(std::move(command));
   }
-  for (std::size_t i = 0; i < pages.size(); ++i) add_sections(all, pages, i);
+  auto texts = Texts{};
+  for (std::size_t i = 0; i < pages.size(); ++i) add_sections(all, pages, i, texts);
+  for (auto& section : all.sections) {
+    texts.put(section.title, section.text);
+    for (auto& chart : section.charts) texts.put(place_of(section, chart), chart.text);
+  }
   return all;
 }
 

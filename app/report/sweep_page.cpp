@@ -260,6 +260,16 @@ std::string counts_text(Results const& results) {
   return text + (results.is_finished ? "." : ". The sweep is not finished.");
 }
 
+/// "A sweep of cluster.nodes, strategy.name and 2 more"
+std::string title_of(std::vector<std::string> const& paths) {
+  constexpr std::size_t kNamed = 3;
+  auto title = std::string{"A sweep"};
+  for (std::size_t i = 0; i < std::min(paths.size(), kNamed); ++i)
+    title += (i == 0 ? " of " : i + 1 == paths.size() ? " and " : ", ") + paths[i];
+  if (paths.size() > kNamed) title += fmt::format(" and {} more", paths.size() - kNamed);
+  return title;
+}
+
 void add_axis(reports::Page& page, Results const& results, std::vector<Path> const& paths, Path const& axis) {
   auto const all = lines_over(results, paths, axis);
   if (all.empty()) return;
@@ -278,7 +288,7 @@ void add_axis(reports::Page& page, Results const& results, std::vector<Path> con
 }  // namespace
 
 reports::Page sweep_page(Results const& results) {
-  auto page = reports::Page{.title = "A sweep", .text = counts_text(results)};
+  auto page = reports::Page{.title = title_of(results.manifest.paths), .text = counts_text(results)};
   page.facts.emplace_back("made by", "twinstep " + results.manifest.version);
   for (auto const& row : results.rows)
     if (row.status == sweep::Status::kOk) {

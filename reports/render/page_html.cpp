@@ -36,6 +36,20 @@ std::string escaped(std::string_view text) {
   return escaped_lines(one_line(text));
 }
 
+/// The same for what people read: `code` is marked as such.
+std::string escaped_prose(std::string_view text) {
+  auto out = std::string{};
+  for (std::size_t begin = 0; begin < text.size();) {
+    auto const tick = std::min(text.find('`', begin), text.size());
+    out += escaped(text.substr(begin, tick - begin));
+    if (tick == text.size()) break;
+    begin = std::max(end_of_code(text, tick), tick + 1);
+    auto const is_code = begin > tick + 1;
+    out += is_code ? fmt::format("<code>{}</code>", escaped(text.substr(tick + 1, begin - tick - 2))) : "`";
+  }
+  return out;
+}
+
 /// JSON in which no text can end the element that holds it.
 std::string in_script(std::string_view json) {
   auto out = std::string{};
@@ -57,8 +71,12 @@ class BodyWriter {
   void put(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
     fmt::format_to(std::back_inserter(out_), format, std::forward<Arguments>(arguments)...);
   }
-  /// `<tag>text</tag>` on a line of its own; nothing for an empty text.
-  void put_text(std::string_view tag, std::string_view text, std::string_view css_class = "");
+  /// `<tag>content</tag>` on a line of its own; nothing for an empty content.
+  void put_element(std::string_view tag, std::string_view content, std::string_view css_class = "");
+  void put_title(std::string_view tag, std::string_view title) { put_element(tag, escaped(title)); }
+  void put_prose(std::string_view tag, std::string_view text, std::string_view css_class = "") {
+    put_element(tag, escaped_prose(text), css_class);
+  }
   void put_pairs(std::string_view css_class, std::vector<std::pair<std::string, std::string>> const& pairs);
   void put_warnings(Page const& page);
   void put_contents(Page const& page);
@@ -74,8 +92,8 @@ class BodyWriter {
 };
 
 std::string BodyWriter::write(Page const& page) {
-  put_text("h1", page.title);
-  put_text("p", page.text, "lead");
+  put_title("h1", page.title);
+  put_prose("p", page.text, "lead");
   put_pairs("headlines", page.headlines);
   put_warnings(page);
   put_contents(page);
@@ -84,9 +102,9 @@ std::string BodyWriter::write(Page const& page) {
   return std::move(out_);
 }
 
-void BodyWriter::put_text(std::string_view tag, std::string_view text, std::string_view css_class) {
-  if (text.empty()) return;
-  put("<{}{}>{}</{}>\n", tag, css_class.empty() ? "" : fmt::format(" class=\"{}\"", css_class), escaped(text), tag);
+void BodyWriter::put_element(std::string_view tag, std::string_view content, std::string_view css_class) {
+  if (content.empty()) return;
+  put("<{}{}>{}</{}>\n", tag, css_class.empty() ? "" : fmt::format(" class=\"{}\"", css_class), content, tag);
 }
 
 void BodyWriter::put_pairs(std::string_view css_class, std::vector<std::pair<std::string, std::string>> const& pairs) {
@@ -99,7 +117,7 @@ void BodyWriter::put_pairs(std::string_view css_class, std::vector<std::pair<std
 void BodyWriter::put_warnings(Page const& page) {
   if (page.warnings.empty()) return;
   put("<ul class=\"warnings\">\n");
-  for (auto const& warning : page.warnings) put_text("li", warning);
+  for (auto const& warning : page.warnings) put_prose("li", warning);
   put("</ul>\n");
 }
 
@@ -115,8 +133,8 @@ void BodyWriter::put_contents(Page const& page) {
 
 void BodyWriter::put_section(Section const& section) {
   put("<section id=\"section-{}\">\n", ++sections_);
-  put_text("h2", section.title);
-  put_text("p", section.text);
+  put_title("h2", section.title);
+  put_prose("p", section.text);
   put_charts(section.charts);
   for (auto const& table : section.tables) put_table(table);
   put("</section>\n");
@@ -141,7 +159,7 @@ void BodyWriter::put_charts(std::vector<Chart> const& charts) {
 void BodyWriter::put_table(PageTable const& table) {
   auto const kinds = column_kinds(table);
   put("<div class=\"wide\" tabindex=\"0\"><table>\n");
-  put_text("caption", table.title);
+  put_title("caption", table.title);
   put("<thead>");
   put_cells("th", table.headers, kinds);
   put("</thead>\n<tbody>\n");
@@ -160,15 +178,15 @@ void BodyWriter::put_cells(std::string_view tag, std::vector<std::string> const&
     auto const* const css_class = kind == ColumnKind::kNumber  ? " class=\"number\""
                                   : kind == ColumnKind::kProse ? " class=\"prose\""
                                                                : "";
-    put("<{}{}>{}</{}>", tag, css_class, escaped(cells[i]), tag);
+    put("<{}{}>{}</{}>", tag, css_class, escaped_prose(cells[i]), tag);
   }
   put("</tr>");
 }
 
 void BodyWriter::put_chart(Chart const& chart) {
   put("<figure id=\"{}\">\n<figcaption>\n", escaped(chart.id));
-  put_text("h3", chart.title);
-  put_text("p", chart.text);
+  put_title("h3", chart.title);
+  put_prose("p", chart.text);
   put("</figcaption>\n<div class=\"plot\" role=\"img\" aria-label=\"{}\"><pre>{}</pre></div>\n",
       escaped(chart.text.empty() ? chart.title : chart.title + ": " + chart.text),
       escaped_lines(chart_text(chart, {})));
@@ -181,7 +199,7 @@ void BodyWriter::put_origin(Page const& page) {
   put("<section id=\"origin\">\n<h2>{}</h2>\n", kOriginTitle);
   put_pairs("facts", page.facts);
   if (!page.commands.empty()) {
-    put_text("h3", kCommandsTitle);
+    put_title("h3", kCommandsTitle);
     put("<pre class=\"commands\">{}</pre>\n", escaped_lines(command_lines(page)));
   }
   put("</section>\n");

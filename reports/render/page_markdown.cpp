@@ -18,14 +18,6 @@ bool is_alphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/// Where the code ends that begins with the backtick at `begin`: behind its second one. `begin` where none does. Bars
-/// would end the cell of a table even in code.
-std::size_t end_of_code(std::string_view text, std::size_t begin) {
-  auto const end = text.find('`', begin + 1);
-  if (end == std::string_view::npos || end == begin + 1) return begin;
-  return text.substr(begin, end - begin).find('|') == std::string_view::npos ? end + 1 : begin;
-}
-
 /// `text` as itself: what Markdown gives a meaning to inside a line is behind a backslash. `Code` stays code, and an
 /// underscore inside a word bare: whoever copies a name or a command from the source has it as it is. At the beginning
 /// of a line texts stand behind something else, or begin with a character that is escaped here.
@@ -34,12 +26,12 @@ std::string escaped(std::string_view text) {
   auto const line = one_line(text);
   auto out = std::string{};
   for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '`')
-      if (auto const end = end_of_code(line, i); end > i) {
-        out += line.substr(i, end - i);
-        i = end - 1;
-        continue;
-      }
+    auto const code = line[i] == '`' ? line.substr(i, end_of_code(line, i) - i) : std::string{};
+    if (!code.empty() && code.find('|') == std::string::npos) {  // a bar ends the cell of a table even in code
+      out += code;
+      i += code.size() - 1;
+      continue;
+    }
     auto const is_inside_word =
         line[i] == '_' && i > 0 && i + 1 < line.size() && is_alphanumeric(line[i - 1]) && is_alphanumeric(line[i + 1]);
     if (!is_inside_word && kSpecial.find(line[i]) != std::string_view::npos) out += '\\';

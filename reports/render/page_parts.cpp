@@ -20,7 +20,7 @@ bool is_number(std::string_view text) {
 }
 
 ColumnKind kind_of(PageTable const& table, std::size_t column) {
-  constexpr std::size_t kSentence = 48;  // columns of text from which a cell is broken into lines
+  constexpr std::size_t kSentence = 32;  // columns of text from which a cell is broken into lines
   auto has_number = false;
   auto is_all_numbers = column > 0;
   for (auto const& row : table.rows) {
@@ -46,6 +46,11 @@ std::vector<ColumnKind> column_kinds(PageTable const& table) {
   auto kinds = std::vector<ColumnKind>{};
   for (std::size_t i = 0; i < table.headers.size(); ++i) kinds.push_back(kind_of(table, i));
   return kinds;
+}
+
+std::size_t end_of_code(std::string_view text, std::size_t begin) {
+  auto const end = text.find('`', begin + 1);
+  return end == std::string_view::npos || end == begin + 1 ? begin : end + 1;
 }
 
 std::string command_lines(Page const& page) {

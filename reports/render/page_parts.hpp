@@ -22,6 +22,9 @@ enum class ColumnKind : std::uint8_t {
 /// What each column of the table holds; the first one is never of numbers, it names the row.
 [[nodiscard]] std::vector<ColumnKind> column_kinds(PageTable const& table);
 
+/// Where the code ends that begins with the backtick at `begin`: behind its second one. `begin` where none does.
+[[nodiscard]] std::size_t end_of_code(std::string_view text, std::size_t begin);
+
 /// The commands that make the page again, each on a line of its own, to be copied.
 [[nodiscard]] std::string command_lines(Page const& page);
 

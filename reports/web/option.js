@@ -149,15 +149,17 @@ function valueAxis(chart, which, colours, isVertical, width) {
     : {name: axisTitle(axis), nameLocation: "end", nameGap: 12, nameTruncate: {maxWidth: width * 0.8},
        nameTextStyle: {...look.nameTextStyle, align: "left"}};
   const values = valuesOn(chart, which);
-  // The end of an axis is named where its name is short.
-  const lastLabel = which === "x" && !axis.is_logarithmic && values.length > 0
-    ? {showMaxLabel: values.at(-1) === Number(values.at(-1).toPrecision(2))} : {};
   const isTime = chart.series.some(series => series.style === "spans" || series.style === "steps") && values[0] >= 0;
   const ends = which === "x" ? {min: isTime ? 0 : "dataMin", max: "dataMax"} : {};
+  // The end of an axis is named where its name is short.
+  const isShort = value => value === Number(value.toPrecision(2));
+  const endLabels = which === "x" && !axis.is_logarithmic && values.length > 0
+    ? {showMinLabel: isTime || isShort(values[0]), showMaxLabel: isShort(values.at(-1))} : {};
   return {
     ...look, ...title, ...ends, type: "value",
+    minInterval: values.every(Number.isInteger) ? 1 : undefined,  // there is no half of a node
     splitLine: {show: which === "y", lineStyle: {color: colours.line}},
-    axisLabel: {...look.axisLabel, ...lastLabel, formatter: value => tickText(value, axis)},
+    axisLabel: {...look.axisLabel, ...endLabels, formatter: value => tickText(value, axis)},
     ...(axis.is_logarithmic ? logOption(values, axis, which, look) : {}),
   };
 }

@@ -308,8 +308,10 @@ TEST_CASE("several results become the sections of one page, in their order", "[c
   auto const page = page_of(folder, {"bus.json", "step.trace.json"});
   auto const titles = section_titles(page);
   REQUIRE(titles.size() == 3);
-  CHECK(titles[0] == "[1] all_reduce of 32 ranks on dgx-h100-ndr: Bus bandwidth");
-  CHECK_THAT(titles[1], Catch::StartsWith("[2] ") && Catch::EndsWith(": Timeline by stream"));
+  CHECK(titles[0] == "[1] Bus bandwidth");
+  CHECK(titles[1] == "[2] Timeline by stream");
+  CHECK_THAT(std::string{page.at("text").string()},
+             Catch::StartsWith("[1] all_reduce of 32 ranks on dgx-h100-ndr. [2] "));
   auto ids = std::set<std::string_view>{};
   for (auto const& each : charts_of(page)) CHECK(ids.insert(each.at("id").string()).second);
 }

@@ -46,6 +46,13 @@ TEST_CASE("control characters are escaped in the HTML and in Markdown, as in tex
   CHECK(page_markdown(page) == "# a\\\\x1b\\[31m\n\n## Make this page again\n\n```text\nb\\x07\nc\n```\n");
 }
 
+TEST_CASE("code in a text is marked as code", "[reports][page_html]") {
+  auto const html = page_html({.title = "t", .text = "Ask `simulate <F>`, not ` or ``."});
+  CHECK(count(html, "<p class=\"lead\">Ask <code>simulate &lt;F&gt;</code>, not <code> or </code>`.</p>") == 1);
+  CHECK(count(page_html({.title = "t", .text = "a ` b"}), "<p class=\"lead\">a ` b</p>") == 1);
+  CHECK(count(page_html({.title = "`t`"}), "<h1>`t`</h1>") == 1);
+}
+
 TEST_CASE("what a text says in the template's own words is not filled in", "[reports][page_html]") {
   auto const html = page_html({.title = "{{body}} {{echarts}}"});
   CHECK(count(html, "<h1>{{body}} {{echarts}}</h1>") == 1);

@@ -90,11 +90,25 @@ TEST_CASE("tables with the same columns are one table, whose rows say of which r
         std::vector<std::vector<std::string>>{{"[1] ddp", "1 s"}, {"[2] zero-3", "1 s"}});
 }
 
-TEST_CASE("what only one result has keeps the name of its page", "[report][joined]") {
+TEST_CASE("what all results say is said once, else each behind its number", "[report][joined]") {
+  auto const says = [](std::string section, std::string of_chart) {
+    auto chart = line("ms", 20);
+    chart.text = std::move(of_chart);
+    return page("one", {{.title = "Scaling", .text = std::move(section), .charts = {chart}}});
+  };
+  auto const all = joined({says("as ever", "a"), says("as ever", "b"), says("as ever", "")});
+  CHECK(all.sections.at(0).text == "as ever");
+  CHECK(all.sections[0].charts.at(0).text == "[1] a [2] b");
+  auto const some = joined({says("first", "as ever"), says("", "as ever")});
+  CHECK(some.sections.at(0).text == "[1] first");
+  CHECK(some.sections[0].charts.at(0).text == "as ever");
+}
+
+TEST_CASE("what only one result has keeps the number of its page", "[report][joined]") {
   auto const all = joined({page("one", {{.title = "Scaling"}}), page("two", {{.title = "Errors"}})});
   REQUIRE(all.sections.size() == 2);
-  CHECK(all.sections[0].title == "[1] one: Scaling");
-  CHECK(all.sections[1].title == "[2] two: Errors");
+  CHECK(all.sections[0].title == "[1] Scaling");
+  CHECK(all.sections[1].title == "[2] Errors");
   CHECK(all.text == "[1] one. [2] two.");
 }
 

@@ -110,6 +110,7 @@ TEST_CASE("the best points of a sweep stand first in its table, and all are coun
   CHECK(rows[0][3] == "400 Gb/s");
   CHECK(rows[1][2] == "zero-3");
   CHECK(page.text == "5 points, 4 ok, 1 does not fit.");
+  CHECK(page.title == "A sweep of cluster.nodes, strategy.name and cluster.node.nic");
   auto none = sweep::Results{.manifest = {.paths = {"cluster.nodes"}, .points = 7}, .is_finished = true};
   CHECK(sweep_page(none).text == "0 points, 7 left out by constraints.");
 }

@@ -54,6 +54,13 @@ export function drawn(chart) {
   };
 }
 
+/// The numbers at which the x axis of a chart has ticks.
+export function xTicks(chart) {
+  const place = document.querySelectorAll(".plot > div")[chart];
+  const axis = echarts.getInstanceByDom(place).getModel().getComponent("xAxis", 0).axis;
+  return axis.scale.getTicks().map(tick => tick.value);
+}
+
 /// The tooltip of a point, in words and numbers.
 export function tooltip(chart, series, point) {
   const page = JSON.parse(document.getElementById("page").textContent);

@@ -21,6 +21,16 @@ test("every chart is drawn, with all points of the JSON, and nothing is complain
   assert.deepEqual(page.complaints, []);
 });
 
+test("there is nothing between whole numbers that has a tick", async () => {
+  await page.open(DESKTOP, "light");
+  for (const [i, chart] of page.charts.entries()) {
+    const isWhole = chart.series.every(series => series.points.every(point => Number.isInteger(point.x)));
+    if (!isWhole || chart.x.is_logarithmic || chart.x.categories || chart.series.some(series => series.x_ends)) continue;
+    const ticks = await page.ask(inPage.xTicks, i);
+    assert.deepEqual(ticks.filter(tick => !Number.isInteger(tick)), [], chart.title);
+  }
+});
+
 test("tooltips say the values of the JSON", async () => {
   await page.open(DESKTOP, "dark");
   await page.compareTooltips();

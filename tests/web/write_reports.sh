@@ -14,4 +14,8 @@ for op in all_reduce all_gather; do
   "$twinstep" collective dgx-h100-ndr --op $op --ranks 16 -b 64K -e 256M --json > $op.in.json
 done
 "$twinstep" plan scenario.in.json --gpus 16 --json > plan.in.json
-"$twinstep" report all_reduce.in.json all_gather.in.json plan.in.json --out results.html --json results.json
+cat > sweep.in.json <<END
+{"base": "scenario.in.json", "axes": {"cluster.nodes": [1, 2]}}
+END
+"$twinstep" sweep sweep.in.json --out sweep.in.sqlite --resume > /dev/null
+"$twinstep" report all_reduce.in.json all_gather.in.json plan.in.json sweep.in.sqlite --out results.html --json results.json
