@@ -133,22 +133,29 @@ Table::Widths Table::widths() const {
       cells = std::max(cells, display_width(row[i].text));
       word = std::max(word, longest_word(row[i].text));
     }
+    constexpr std::size_t kFewLines = 3;
     widths.natural.push_back(std::max(cells, display_width(column.header)));
     widths.uncut.push_back(column.may_shrink ? word : std::max(cells, header));
+    widths.readable.push_back(std::max(widths.uncut.back(), widths.natural.back() / kFewLines));
     widths.least.push_back(column.may_shrink ? std::min(kLeastWidth, widths.natural.back()) : widths.uncut.back());
   }
   return widths;
 }
 
-std::size_t Table::uncut_width(std::size_t longest) const {
-  auto const [natural, uncut, least] = widths();
+std::size_t Table::readable_width() const {
+  constexpr std::size_t kLongestWord = 24;
+  auto const widths = this->widths();
   auto total = kGap * (columns_.size() - 1);
-  for (std::size_t i = 0; i < columns_.size(); ++i) total += std::max(least[i], std::min(uncut[i], longest));
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    auto const few_lines = widths.uncut[i] < widths.readable[i] ? widths.readable[i] : 0;
+    total += std::max({widths.least[i], std::min(widths.uncut[i], kLongestWord), few_lines});
+  }
   return total;
 }
 
 std::string Table::render(TextStyle const& style) const {
-  auto [column_widths, uncut, least] = widths();
+  auto [column_widths, readable, uncut, least] = widths();
+  shrink(column_widths, readable, style.width);
   shrink(column_widths, uncut, style.width);
   shrink(column_widths, least, style.width);
   auto result = std::string{};

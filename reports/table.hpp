@@ -57,8 +57,9 @@ class Table {
   /// Requires one cell for each column.
   void add_row(std::vector<Cell> cells);
 
-  /// Columns that it takes at least where no word of up to `longest` columns is cut.
-  [[nodiscard]] std::size_t uncut_width(std::size_t longest) const;
+  /// Columns that it takes to be read with ease: no word of up to 24 columns is cut, no text broken into more than
+  /// three lines or so.
+  [[nodiscard]] std::size_t readable_width() const;
 
   /// The lines, each with its line end and without spaces before it.
   [[nodiscard]] std::string render(TextStyle const& style) const;
@@ -66,8 +67,9 @@ class Table {
  private:
   /// Of each column.
   struct Widths {
-    std::vector<std::size_t> natural;  ///< nothing is broken
-    std::vector<std::size_t> uncut;    ///< no word is cut
+    std::vector<std::size_t> natural;   ///< nothing is broken
+    std::vector<std::size_t> readable;  ///< texts have few lines
+    std::vector<std::size_t> uncut;     ///< no word is cut
     std::vector<std::size_t> least;
   };
   [[nodiscard]] Widths widths() const;

@@ -47,7 +47,6 @@ bool has_cell_beyond(PageTable const& table, std::size_t column, std::size_t wid
 }
 
 Layout layout_of(PageTable const& table, std::vector<ColumnKind> const& kinds, std::size_t width) {
-  constexpr std::size_t kLongestWord = 24;  // that another table is made for; longer ones are cut
   auto layout = Layout{.tables = {Places{0}}, .sentences = {}};
   for (std::size_t i = 1; i < table.headers.size(); ++i) {
     if (has_cell_beyond(table, i, width)) {
@@ -56,7 +55,7 @@ Layout layout_of(PageTable const& table, std::vector<ColumnKind> const& kinds, s
     }
     auto& last = layout.tables.back();
     last.push_back(i);
-    if (last.size() == 2 || table_of(table, kinds, last).uncut_width(kLongestWord) <= width) continue;
+    if (last.size() == 2 || table_of(table, kinds, last).readable_width() <= width) continue;
     last.pop_back();
     layout.tables.push_back({0, i});
   }

@@ -128,6 +128,16 @@ TEST_CASE("paths in headers are broken behind their dots", "[reports][table]") {
         "1                 2\n");
 }
 
+TEST_CASE("a table is read with ease where texts have three lines at most", "[reports][table]") {
+  // 8 of a number, which is not broken, 2 between, and a third of 89.
+  auto table = Table{{{"number"}, {"text", Align::kLeft, true}}};
+  auto text = std::string{"nineteen"};
+  for (auto i = 0; i < 9; ++i) text += " eighteen";
+  table.add_row({{"12345678"}, {text}});
+  CHECK(display_width(text) == 89);
+  CHECK(table.readable_width() == 8 + 2 + 29);
+}
+
 TEST_CASE("columns that may not shrink are never cut", "[reports][table]") {
   auto table = Table{{{"name", Align::kLeft, true}, {"value"}}};
   table.add_row({{"abcdefghijkl"}, {"123456"}});
