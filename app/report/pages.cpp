@@ -70,6 +70,10 @@ Recognised recognise(std::string const& path, std::vector<std::string> const& se
       throw InputError{fmt::format("--set {}: {} is {}; --set changes scenarios only, leave it out",
                                    one_line(settings.front()), one_line(path), what)};
   };
+  auto error = std::error_code{};
+  if (std::filesystem::is_fifo(path, error))
+    throw InputError{
+        fmt::format("{}: found a pipe, expected a file: it is read more than once; save it first", one_line(path))};
   if (sweep::is_results_file(path)) {
     refuse_settings("the results of a sweep");
     return sweep_page(sweep::read_results(path));

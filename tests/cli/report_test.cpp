@@ -435,6 +435,13 @@ TEST_CASE("what has no page is refused in one line that says what has", "[cli][r
   check_refusal(folder, {"small.json", "other.json"}, "other.json");
 }
 
+TEST_CASE("a pipe is refused as a result, which is read more than once", "[cli][report]") {
+  auto const outcome = run_shell("echo {} | TWINSTEP report /dev/stdin");
+  CHECK(outcome.exit_code == 2);
+  CHECK_THAT(outcome.err,
+             Catch::Contains("/dev/stdin: found a pipe, expected a file") && Catch::Contains("save it first"));
+}
+
 TEST_CASE("every result is read before the first scenario is simulated", "[cli][report]") {
   auto const folder = Scratch{};
   // At one bit a second a step takes years: that is known only once it is simulated.
