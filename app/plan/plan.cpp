@@ -40,6 +40,7 @@ class Progress {
 }  // namespace
 
 int plan_training(PlanOptions const& options) {
+  check_printable();
   auto progress = Progress{};
   auto const plans = plan::make_plans(options, [&] { progress(); });
   for (auto const& warning : plans.warnings) warn(warning);
