@@ -82,6 +82,10 @@ std::string rate_text(FlopsPerSecond rate) {
   return scaled_text(rate.count(), kFlopRates);
 }
 
+double share(Duration part, Duration whole) {
+  return whole > Duration{} ? static_cast<double>(part.count()) / static_cast<double>(whole.count()) : 0;
+}
+
 std::string percent_text(double share) {
   return fmt::format("{:.1f} %", share * 100);
 }

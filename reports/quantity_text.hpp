@@ -28,6 +28,8 @@ inline constexpr std::string_view kNoValue = "–";
 /// One decimal: "412.3 TFLOP/s".
 [[nodiscard]] std::string rate_text(FlopsPerSecond rate);
 
+/// A time as a share of another: 0 where that is nothing.
+[[nodiscard]] double share(Duration part, Duration whole);
 /// A share of one, as "48.3 %".
 [[nodiscard]] std::string percent_text(double share);
 [[nodiscard]] std::string percent_text(std::optional<double> share);

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kLeastWidth = 8;
 
-std::string padded(std::string_view text, std::size_t width, Align align, Tone tone, TextStyle const& style) {
+std::string padded_cell(std::string_view text, std::size_t width, Align align, Tone tone, TextStyle const& style) {
   auto const content = shortened(text, width);
   auto const spaces = std::string(width - display_width(content), ' ');
   return align == Align::kLeft ? toned(content, tone, style) + spaces : spaces + toned(content, tone, style);
@@ -70,6 +70,14 @@ void end_line(std::string& text) {
 }
 
 }  // namespace
+
+std::string header(std::string_view text, TextStyle const& style) {
+  return fmt::format("{}\n", toned(text, Tone::kHeader, style));
+}
+
+std::string section(std::string_view text, TextStyle const& style) {
+  return fmt::format("\n{}", header(text, style));
+}
 
 std::string toned(std::string_view text, Tone tone, TextStyle const& style) {
   if (!style.is_terminal || tone == Tone::kPlain || text.empty()) return std::string{text};
@@ -178,7 +186,7 @@ std::string Table::render(TextStyle const& style) const {
     for (std::size_t line = 0; line < height; ++line)
       add_line([&](std::size_t i) {
         auto const text = line < lines[i].size() ? std::string_view{lines[i][line]} : std::string_view{};
-        return padded(text, column_widths[i], columns_[i].align, row[i].tone, style);
+        return padded_cell(text, column_widths[i], columns_[i].align, row[i].tone, style);
       });
   };
   auto header = std::vector<Cell>{};

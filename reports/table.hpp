@@ -20,6 +20,11 @@ enum class Tone : std::uint8_t { kPlain, kGood, kBad, kHeader };
 /// `text` in the colour of `tone`, on a terminal; unchanged elsewhere.
 [[nodiscard]] std::string toned(std::string_view text, Tone tone, TextStyle const& style);
 
+/// The title of a section, on a line of its own.
+[[nodiscard]] std::string header(std::string_view text, TextStyle const& style);
+/// The same after an empty line: that of a section which follows others.
+[[nodiscard]] std::string section(std::string_view text, TextStyle const& style);
+
 /// How many columns a UTF-8 text takes, with one for each code point ("µ", "–", "█"; texts here have no wide ones).
 [[nodiscard]] std::size_t display_width(std::string_view text);
 

@@ -14,6 +14,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/input_error.hpp"
+#include "sim/base/trimmed.hpp"
 #include "sim/io/quantity.hpp"
 
 namespace twinstep::app::plan {
@@ -21,12 +22,6 @@ namespace {
 
 [[noreturn]] void refuse(std::string_view option, std::string_view text, std::string_view expected) {
   throw InputError{fmt::format("{}: found {}, expected {}", option, quoted(text), expected)};
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
 }
 
 /// A number and what follows it.

@@ -10,6 +10,7 @@
 #include "app/plan/searches.hpp"
 #include "app/plan/way_out_of_node.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/base/trimmed.hpp"
 
 namespace twinstep::app::plan {
 namespace {
@@ -30,12 +31,6 @@ std::size_t end_of_change(std::string_view text) {
     if (c == ',' && depth == 0) return i;
   }
   return text.size();
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
 }
 
 std::string place_of(std::string const& text) {

@@ -7,7 +7,7 @@
 
 #include "app/parallel.hpp"
 #include "app/report/question.hpp"
-#include "app/report/scale.hpp"
+#include "reports/quantity_text.hpp"
 
 namespace twinstep::app {
 namespace {
@@ -17,16 +17,16 @@ using hardware::Sourced;
 
 constexpr double kStep = 0.1;
 
-void scale(Sourced<double>& number, double factor) {
+void scale_value(Sourced<double>& number, double factor) {
   number.value *= factor;
 }
-void scale(Sourced<BytesPerSecond>& rate, double factor) {
+void scale_value(Sourced<BytesPerSecond>& rate, double factor) {
   rate.value *= factor;
 }
-void scale(Sourced<FlopsPerSecond>& rate, double factor) {
+void scale_value(Sourced<FlopsPerSecond>& rate, double factor) {
   rate.value *= factor;
 }
-void scale(Sourced<Duration>& time, double factor) {
+void scale_value(Sourced<Duration>& time, double factor) {
   time.value = Duration{std::llround(static_cast<double>(time.value.count()) * factor)};
 }
 
@@ -34,31 +34,31 @@ void scale(Sourced<Duration>& time, double factor) {
 template <class Member>
 Parameter one(std::string name, std::string path, bool helps, Member member) {
   return {std::move(name), std::move(path), helps,
-          [member](Cluster& cluster, double factor) { scale(member(cluster), factor); }};
+          [member](Cluster& cluster, double factor) { scale_value(member(cluster), factor); }};
 }
 
 void add_gpu(std::vector<Parameter>& out) {
   out.push_back({"arithmetic peak", "cluster.gpu.peaks", true, [](Cluster& cluster, double factor) {
-                   for (auto& peak : cluster.node.gpu.peaks) scale(peak.rate, factor);
+                   for (auto& peak : cluster.node.gpu.peaks) scale_value(peak.rate, factor);
                  }});
   out.push_back(one(
       "memory bandwidth", "cluster.gpu.memory_bandwidth", true,
       [](Cluster & c) -> auto& { return c.node.gpu.memory_bandwidth; }));
   out.push_back({"GEMM efficiency", "cluster.gpu.efficiency.gemm and, in 8 bits, cluster.gpu.efficiency.gemm_fp8", true,
                  [](Cluster& cluster, double factor) {
-                   scale(cluster.node.gpu.efficiency.gemm, factor);
-                   if (auto& in_8_bits = cluster.node.gpu.efficiency.gemm_fp8) scale(*in_8_bits, factor);
+                   scale_value(cluster.node.gpu.efficiency.gemm, factor);
+                   if (auto& in_8_bits = cluster.node.gpu.efficiency.gemm_fp8) scale_value(*in_8_bits, factor);
                  }});
   out.push_back({"attention efficiency",
                  "cluster.gpu.efficiency.attention_forward and cluster.gpu.efficiency.attention_backward, or the "
                  "attention_kernels' that the stack names",
                  true, [](Cluster& cluster, double factor) {
                    auto& efficiency = cluster.node.gpu.efficiency;
-                   scale(efficiency.attention_forward, factor);
-                   scale(efficiency.attention_backward, factor);
+                   scale_value(efficiency.attention_forward, factor);
+                   scale_value(efficiency.attention_backward, factor);
                    for (auto& kernel : efficiency.attention_kernels) {
-                     scale(kernel.forward, factor);
-                     scale(kernel.backward, factor);
+                     scale_value(kernel.forward, factor);
+                     scale_value(kernel.backward, factor);
                    }
                  }});
   out.push_back(one(
@@ -91,7 +91,7 @@ void add_node(std::vector<Parameter>& out, Cluster const& cluster) {
       [](Cluster & c) -> auto& { return c.library.kernel_start; }));
   out.push_back({"latencies of the library's protocols", "cluster.library.protocols.*.latency_factor", false,
                  [](Cluster& c, double factor) {
-                   for (auto& protocol : c.library.protocols) scale(protocol.latency_factor, factor);
+                   for (auto& protocol : c.library.protocols) scale_value(protocol.latency_factor, factor);
                  }});
 }
 
@@ -99,14 +99,14 @@ void add_fabric(std::vector<Parameter>& out, Cluster const& cluster) {
   if (cluster.nodes < 2) return;
   out.push_back(
       {"NIC rate, with its port", "cluster.node.nic and cluster.fabric.port", true, [](Cluster& c, double factor) {
-         scale(c.node.nic, factor);
-         scale(c.fabric.port, factor);
+         scale_value(c.node.nic, factor);
+         scale_value(c.fabric.port, factor);
        }});
   out.push_back(one(
       "latency of a network step", "cluster.fabric.transport.step_latency", false,
       [](Cluster & c) -> auto& { return c.fabric.transport.step_latency; }));
   out.push_back({"latency of switches", "cluster.fabric.levels.*.hop_latency", false, [](Cluster& c, double factor) {
-                   for (auto& level : c.fabric.levels) scale(level.hop_latency, factor);
+                   for (auto& level : c.fabric.levels) scale_value(level.hop_latency, factor);
                  }});
   for (std::size_t i = 0; i < cluster.fabric.levels.size(); ++i)
     if (cluster.nodes > cluster.fabric.levels[i].nodes)
@@ -126,7 +126,7 @@ std::vector<double> changes_by(Scenario const& scenario, std::vector<Parameter> 
     return std::get<Run>(run_variation(other, {.replays_allocator = false})).summary.step_time;
   });
   auto changes = std::vector<double>{};
-  for (std::size_t i = 0; i < parameters.size(); ++i) changes.push_back(share(times[i], times.back()) - 1);
+  for (std::size_t i = 0; i < parameters.size(); ++i) changes.push_back(reports::share(times[i], times.back()) - 1);
   return changes;
 }
 

@@ -34,9 +34,4 @@ struct TimeUnit {
   return static_cast<double>(bytes.count()) / static_cast<double>(unit.size.count());
 }
 
-/// 0 where the whole is nothing.
-[[nodiscard]] inline double share(Duration part, Duration whole) {
-  return whole > Duration{} ? static_cast<double>(part.count()) / static_cast<double>(whole.count()) : 0;
-}
-
 }  // namespace twinstep::app

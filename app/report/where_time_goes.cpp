@@ -47,7 +47,7 @@ reports::Chart chart_of(std::vector<Summary const*> const& summaries, std::vecto
           series.points.push_back(
               {.x = static_cast<double>(i),
                .y = number_in(own.time, unit),
-               .note = reports::percent_text(share(own.time, summaries[i]->step_time)) + " of the step"});
+               .note = reports::percent_text(reports::share(own.time, summaries[i]->step_time)) + " of the step"});
     chart.series.push_back(std::move(series));
   }
   return chart;
@@ -59,7 +59,7 @@ std::string largest_parts(Summary const& summary) {
   std::ranges::stable_sort(entries, std::greater{}, &BreakdownEntry::time);
   auto text = std::string{};
   for (std::size_t i = 0; i < std::min(entries.size(), kShownParts); ++i)
-    if (auto const part = share(entries[i].time, summary.step_time); part >= kLeastPart)
+    if (auto const part = reports::share(entries[i].time, summary.step_time); part >= kLeastPart)
       text += fmt::format("{}{} {}", i == 0 ? "" : ", ", reports::in_words(entries[i]), reports::percent_text(part));
   return text;
 }
@@ -95,10 +95,10 @@ reports::PageTable waits_table(Question const& question, std::vector<std::size_t
   for (std::size_t i = 0; i < places.size(); ++i) {
     auto const& summary = question.run(places[i])->summary;
     auto const cost = summary.step_time - free[i];
-    table.rows.push_back(
-        {question.scenarios[places[i]].strategy_title, largest_parts(summary), busiest_link(summary),
-         reports::time_text(free[i]),
-         fmt::format("{} ({})", reports::time_text(cost), reports::percent_text(share(cost, summary.step_time)))});
+    table.rows.push_back({question.scenarios[places[i]].strategy_title, largest_parts(summary), busiest_link(summary),
+                          reports::time_text(free[i]),
+                          fmt::format("{} ({})", reports::time_text(cost),
+                                      reports::percent_text(reports::share(cost, summary.step_time)))});
   }
   return table;
 }

@@ -11,7 +11,7 @@
 namespace twinstep::reports {
 namespace {
 
-constexpr std::size_t kShown = 10;
+constexpr std::size_t kShownSpans = 10;
 
 std::string ratio_text(std::optional<double> ratio) {
   return ratio ? fmt::format("{:.3f}", *ratio) : std::string{kNoValue};
@@ -19,10 +19,6 @@ std::string ratio_text(std::optional<double> ratio) {
 
 std::string signed_time_text(Duration time) {
   return time < Duration{} ? "-" + time_text(-time) : "+" + time_text(time);
-}
-
-std::string section(std::string_view title, TextStyle const& style) {
-  return "\n" + toned(title, Tone::kHeader, style) + "\n";
 }
 
 std::string side(std::string_view letter, timeline::Manifest const& manifest, TextStyle const& style) {
@@ -81,7 +77,7 @@ std::string differences(Comparison const& comparison, bool has_roles, TextStyle 
   auto table = Table{{{"operation", Align::kLeft, true}, {"a"}, {"b"}, {"b - a"}, {"b/a"}}};
   auto shown = std::size_t{0};
   for (auto const& span : comparison.spans) {
-    if (shown == kShown || span.time.difference() == Duration{}) break;
+    if (shown == kShownSpans || span.time.difference() == Duration{}) break;
     table.add_row({operation_text(span, has_roles), time_text(span.time.a), time_text(span.time.b),
                    signed_time_text(span.time.difference()), ratio_text(span.time.ratio())});
     ++shown;
@@ -96,11 +92,11 @@ std::string lone(std::string_view letter, std::vector<LoneSpan> const& spans, st
                  bool has_roles, TextStyle const& style) {
   auto text = std::string{};
   for (auto const& role : roles) text += fmt::format("  role {}\n", role);
-  for (std::size_t i = 0; i < std::min(kShown, spans.size()); ++i)
+  for (std::size_t i = 0; i < std::min(kShownSpans, spans.size()); ++i)
     text +=
         shortened(fmt::format("  {}, {}", time_text(spans[i].time), operation_text(spans[i], has_roles)), style.width) +
         "\n";
-  if (spans.size() > kShown) text += fmt::format("  and {} more\n", spans.size() - kShown);
+  if (spans.size() > kShownSpans) text += fmt::format("  and {} more\n", spans.size() - kShownSpans);
   return text.empty() ? text : section(fmt::format("Only in {}", letter), style) + text;
 }
 

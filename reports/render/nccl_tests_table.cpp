@@ -6,7 +6,6 @@ namespace twinstep::reports {
 namespace {
 
 constexpr double kGigabyte = 1e9;
-constexpr double kMicrosecond = 1e-6;
 
 /// Microseconds in seven columns: two decimals below 100, one below 10000, none above.
 std::string time_column(Duration time) {

@@ -17,14 +17,6 @@ std::string spaced(std::string text) {
 
 }  // namespace
 
-std::string header(std::string_view text, TextStyle const& style) {
-  return fmt::format("{}\n", toned(text, Tone::kHeader, style));
-}
-
-std::string section(std::string_view text, TextStyle const& style) {
-  return fmt::format("\n{}", header(text, style));
-}
-
 std::string strategy_text(PlannedStep const& plan) {
   auto text = plan.strategy;
   if (plan.shard_group > 1 && plan.shard_group < plan.gpus) text += fmt::format(", groups of {}", plan.shard_group);

@@ -11,10 +11,6 @@
 /// What plans_text is made of.
 namespace twinstep::reports {
 
-/// The title of a section, on a line of its own.
-[[nodiscard]] std::string header(std::string_view text, TextStyle const& style);
-/// The same after an empty line: that of a section which follows others.
-[[nodiscard]] std::string section(std::string_view text, TextStyle const& style);
 /// "fsdp2, groups of 8, reshard after forward false, offload activations".
 [[nodiscard]] std::string strategy_text(PlannedStep const& plan);
 /// "64", "64, 128", and of more than three "64 to 512". Requires one at least, the smallest first.

@@ -20,12 +20,8 @@ std::string fact(std::string_view label, std::string_view text, TextStyle const&
   return wrapped(text, fmt::format("  {:<{}}", label, kLabelWidth), style);
 }
 
-std::string section(std::string_view title, TextStyle const& style) {
+std::string wrapped_section(std::string_view title, TextStyle const& style) {
   return "\n" + toned(wrapped(title, "", style), Tone::kHeader, style);
-}
-
-double share(Duration part, Duration whole) {
-  return whole > Duration{} ? static_cast<double>(part.count()) / static_cast<double>(whole.count()) : 0;
 }
 
 std::string fit_text(Summary const& summary) {
@@ -88,7 +84,7 @@ std::string breakdown(Summary const& summary, TextStyle const& style) {
     auto const part = share(entry.time, summary.step_time);
     table.add_row({"  " + title_of(entry), time_text(entry.time), percent_text(part), bar_text(part, kBarWidth)});
   }
-  return section(fmt::format("Where the step goes: {}", summary.breakdown_rank), style) + table.render(style);
+  return wrapped_section(fmt::format("Where the step goes: {}", summary.breakdown_rank), style) + table.render(style);
 }
 
 /// "in the loss 38.1 GiB at head.backward/…; in backward 40.0 GiB at …": the peak is one of them, as a rule.
@@ -119,7 +115,7 @@ std::string memory(Summary const& summary, TextStyle const& style) {
                    std::string{}});
   auto where = fmt::format("Memory at its peak: {}, {} into the step", summary.peak_rank, time_text(summary.peak.time));
   if (!summary.peak.at.empty()) where += ", at " + summary.peak.at;
-  return section(where, style) + table.render(style) + candidates(summary, style);
+  return wrapped_section(where, style) + table.render(style) + candidates(summary, style);
 }
 
 std::string links(Summary const& summary, TextStyle const& style) {
@@ -128,7 +124,7 @@ std::string links(Summary const& summary, TextStyle const& style) {
     table.add_row(
         {"  " + link.traffic.name, std::string{link.traffic.is_inter_node ? "between nodes" : "inside a node"},
          traffic_text(link.traffic.bytes), rate_text(link.traffic.bandwidth), percent_text(link.utilisation)});
-  return section("Links, the busiest of each kind, one way", style) + table.render(style) +
+  return wrapped_section("Links, the busiest of each kind, one way", style) + table.render(style) +
          fmt::format("  all ranks send {} inside nodes, {} between nodes\n", traffic_text(summary.wire.intra),
                      traffic_text(summary.wire.inter));
 }

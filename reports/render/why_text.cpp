@@ -12,10 +12,6 @@ namespace {
 constexpr std::size_t kShownWaits = 6;
 constexpr std::size_t kShownChanges = 3;
 
-double share(Duration part, Duration whole) {
-  return whole > Duration{} ? static_cast<double>(part.count()) / static_cast<double>(whole.count()) : 0;
-}
-
 std::string waits(Summary const& summary) {
   auto entries = summary.breakdown;
   std::ranges::stable_sort(entries, std::greater{}, &BreakdownEntry::time);

@@ -95,6 +95,7 @@ using Time = Duration;
 inline constexpr Time kNever{std::numeric_limits<std::int64_t>::max()};
 
 inline constexpr double kPicosecondsPerSecond = 1e12;
+inline constexpr double kMicrosecond = 1e-6;  ///< in seconds
 
 /// Simulated time as seconds, for printing and for whole-job arithmetic.
 [[nodiscard]] constexpr Seconds to_seconds(Duration time) {

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/input_error.hpp"
+#include "sim/base/trimmed.hpp"
 
 namespace twinstep::io {
 namespace {
@@ -102,12 +103,6 @@ struct Reading {
   std::optional<std::int64_t> integer;
   Unit unit{};
 };
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 Unit find_unit(std::string_view text, std::string_view name, Dimension expected) {
   if (name.empty()) refuse(text, "has no unit", expected);

@@ -84,7 +84,6 @@ std::vector<FittedNumber> numbers_of(ComputeStudy const& study) {
 
 /// The host's time for one launch.
 FittedNumber launch_of(std::vector<KernelRecord> const& records, hardware::Node& node) {
-  constexpr auto kMicrosecond = 1e-6;
   auto number = FittedNumber{.path = "node.host.launch", .unit = "us"};
   auto times = std::vector<double>{};
   for (auto const& record : records)

@@ -5,7 +5,6 @@
 namespace twinstep::validate {
 namespace {
 
-constexpr auto kMicrosecond = 1e-6;
 constexpr auto kGigabyte = 1e9;
 
 double& value_in(ComputeValues& values, ComputeNumber number) {

@@ -8,8 +8,6 @@
 namespace twinstep::validate {
 namespace {
 
-constexpr auto kMicrosecond = 1e-6;
-
 /// Two numbers of a cluster: a time that every call takes longer, and the rate of what carries the bytes, as a factor
 /// on its efficiency: the NICs' where a record leaves its node, the links' inside nodes where none does.
 class TwoNumbers {

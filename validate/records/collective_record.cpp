@@ -113,6 +113,13 @@ CollectiveRecord read_record(Node const& record) {
 
 }  // namespace
 
+std::vector<MeasuredPoint> believed(CollectiveRecord const& record) {
+  auto points = std::vector<MeasuredPoint>{};
+  for (auto const& point : record.points)
+    if (!point.is_outlier) points.push_back(point);
+  return points;
+}
+
 std::vector<CollectiveRecord> read_collective_records(Node const& document) {
   auto records = std::vector<CollectiveRecord>{};
   for (auto const& each : document.elements()) records.push_back(read_record(each));

@@ -43,6 +43,9 @@ struct CollectiveRecord {
   [[nodiscard]] bool is_healthy() const { return health.starts_with("healthy"); }
 };
 
+/// The points that its record does not call outliers.
+[[nodiscard]] std::vector<MeasuredPoint> believed(CollectiveRecord const& record);
+
 /// Reads a JSON array of records, as `twinstep import nccl-tests` writes one: "id", "system", "collective", "ranks",
 /// "rows" of [size_bytes, time_us, …], and where known "gpu" or "device", "nccl_version", "env", "tool", "notes",
 /// "health", "dtype", "outlier_sizes", "cluster". Throws InputError where a record is incomplete or contradicts itself.

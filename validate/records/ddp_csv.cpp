@@ -13,7 +13,7 @@
 namespace twinstep::records {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
+std::string_view bare_cell(std::string_view text) {
   auto const is_edge = [](char c) { return c == ' ' || c == '\t' || c == '"' || c == '\r'; };
   while (!text.empty() && is_edge(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_edge(text.back())) text.remove_suffix(1);
@@ -24,7 +24,7 @@ std::vector<std::string_view> cells_of(std::string_view line) {
   auto cells = std::vector<std::string_view>{};
   for (;;) {
     auto const comma = line.find(',');
-    cells.push_back(trimmed(line.substr(0, comma)));
+    cells.push_back(bare_cell(line.substr(0, comma)));
     if (comma == std::string_view::npos) return cells;
     line.remove_prefix(comma + 1);
   }
@@ -83,7 +83,7 @@ class CsvReader {
     file_ = one_line(file.name);
     for (auto const line : lines_of(file.text)) {
       ++line_;
-      if (trimmed(line).empty() || trimmed(line).starts_with('#')) continue;
+      if (bare_cell(line).empty() || bare_cell(line).starts_with('#')) continue;
       if (!columns)
         columns = columns_of(place(), line);
       else

@@ -7,8 +7,6 @@ namespace {
 
 using io::Node;
 
-constexpr auto kMicrosecond = 1e-6;
-
 std::string text_at(Node const& node, std::string_view key) {
   auto const value = node.find(key);
   return value ? std::string{value->string()} : std::string{};

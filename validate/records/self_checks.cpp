@@ -27,13 +27,6 @@ std::string time_text(Seconds time) {
   return fmt::format("{:.5g} us", time.count() * 1e6);
 }
 
-std::vector<MeasuredPoint> believed(CollectiveRecord const& record) {
-  auto points = std::vector<MeasuredPoint>{};
-  for (auto const& point : record.points)
-    if (!point.is_outlier) points.push_back(point);
-  return points;
-}
-
 void check_sizes(CollectiveRecord const& record, std::vector<std::string>& found) {
   auto seen = std::set<Bytes>{};
   auto twice = std::vector<std::string>{};

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <span>
 
 #include <fmt/format.h>
 
 #include "sim/base/input_error.hpp"
 #include "validate/records/bandwidth_checks.hpp"
+#include "validate/score/averages.hpp"
 #include "validate/score/suspects.hpp"
 
 namespace twinstep::validate {
@@ -23,20 +23,14 @@ constexpr double kMostLeft = 0.5;             ///< of the distance, by an explan
 
 using Logs = std::vector<double>;  ///< log(measured / predicted) of each point
 
-double mean(std::span<double const> logs) {
-  return std::accumulate(logs.begin(), logs.end(), 0.0) / static_cast<double>(logs.size());
-}
-
 double distance(std::span<double const> logs) {
   auto sum = 0.0;
   for (auto const log : logs) sum += std::abs(log);
   return sum / static_cast<double>(logs.size());
 }
 
-std::vector<MeasuredPoint> believed(CollectiveRecord const& record) {
-  auto points = std::vector<MeasuredPoint>{};
-  for (auto const& point : record.points)
-    if (!point.is_outlier) points.push_back(point);
+std::vector<MeasuredPoint> believed_by_size(CollectiveRecord const& record) {
+  auto points = believed(record);
   std::ranges::sort(points, {}, &MeasuredPoint::size);
   return points;
 }
@@ -173,7 +167,7 @@ std::string Diagnosis::text() const {
 }
 
 std::optional<Diagnosis> diagnose(CollectiveCase const& one) {
-  auto const points = believed(one.record());
+  auto const points = believed_by_size(one.record());
   auto const logs = compare(points, one);
   auto const starts = far_starts(points, logs);
   if (starts.empty()) return std::nullopt;
