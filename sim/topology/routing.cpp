@@ -11,13 +11,20 @@
 #include "sim/base/check.hpp"
 
 namespace twinstep::topology {
-namespace {
 
+// LinkGraph::Graph holds these two, so they are as visible as it is.
 struct RouteCost {
   std::int64_t latency = 0;
   std::int64_t edges = 0;
   double width = std::numeric_limits<double>::infinity();
 };
+
+struct EdgeProperties {
+  RouteCost cost;
+  ResourceId resource;
+};
+
+namespace {
 
 struct IsBetter {
   bool operator()(RouteCost const& a, RouteCost const& b) const {
@@ -29,11 +36,6 @@ struct Extend {
   RouteCost operator()(RouteCost const& route, RouteCost const& edge) const {
     return {route.latency + edge.latency, route.edges + edge.edges, std::min(route.width, edge.width)};
   }
-};
-
-struct EdgeProperties {
-  RouteCost cost;
-  ResourceId resource;
 };
 
 using BoostGraph =

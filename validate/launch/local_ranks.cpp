@@ -34,6 +34,10 @@ constexpr int kFailed = 2;
   throw InputError{fmt::format("{}: {}; start fewer processes", what, std::strerror(errno))};
 }
 
+}  // namespace
+
+// LocalRanks::Others holds a TemporaryFolder and Children, so these are as visible as it is.
+
 /// A folder of its own, gone at the end of this object, or of the process, however that ends: another process, which
 /// no signal of a terminal reaches, waits for it.
 class TemporaryFolder {
@@ -89,6 +93,8 @@ class TemporaryFolder {
   int life_ = -1;
 };
 
+namespace {
+
 /// The life of a forked process: it never returns to what its parent was doing.
 [[noreturn]] void live(Launch const& launch, std::function<void(Launch const&)> const& body, pid_t parent, int reason) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -105,6 +111,8 @@ class TemporaryFolder {
   std::fflush(nullptr);
   ::_exit(code);
 }
+
+}  // namespace
 
 /// A forked process, which does not outlive this object.
 class Child {
@@ -171,8 +179,6 @@ class Child {
   pid_t pid_ = -1;
   int reason_ = -1;
 };
-
-}  // namespace
 
 class LocalRanks::Others {
  public:
