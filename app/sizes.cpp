@@ -28,7 +28,7 @@ Bytes read_size(std::string_view option, std::string const& text) {
   if (!is_right)
     throw InputError{
         fmt::format("{}: found {}, expected a size above zero and up to 1024T; write it as 8, 64K, 128M or 16G", option,
-                    quoted(text))};
+                    twinstep::quoted(text))};
   return Bytes{number << (10 * unit)};
 }
 

@@ -178,9 +178,9 @@ std::string RankRun::who_waits() const {
     for (std::size_t i = 0; i < issued_; ++i) {
       auto const& op = role_.operations[i];
       if (op.stream != StreamId{stream} || step_.device.has_happened(*ends_[i])) continue;
-      text += fmt::format("; stream {} {} {} {}", quoted(step_.program.text(role_.streams[stream].name)),
+      text += fmt::format("; stream {} {} {} {}", twinstep::quoted(step_.program.text(role_.streams[stream].name)),
                           step_.device.has_happened(*begins_[i]) ? "is in" : "has not begun",
-                          name_of(work_kind_of(role_, op)), quoted(step_.program.describe(op)));
+                          name_of(work_kind_of(role_, op)), twinstep::quoted(step_.program.describe(op)));
       break;
     }
   }

@@ -62,8 +62,8 @@ class Support {
       refuse(fmt::format("computes in {}", name_of(type)), "use fp64, fp32, tf32, bf16 or fp16");
   }
   [[noreturn]] void refuse(std::string const& what, std::string_view way_out) const {
-    throw InputError{fmt::format("role {}: operation {} {}; {}", quoted(program_.text(role_.name)),
-                                 quoted(program_.describe(op_)), what, way_out)};
+    throw InputError{fmt::format("role {}: operation {} {}; {}", twinstep::quoted(program_.text(role_.name)),
+                                 twinstep::quoted(program_.describe(op_)), what, way_out)};
   }
 
   StepProgram const& program_;
@@ -83,7 +83,8 @@ void require_supported(StepProgram const& program) {
     for (auto const& buffer : role.buffers)
       if (buffer.space == program::MemorySpace::kNvme)
         throw InputError{fmt::format("role {}: buffer {} lies on NVMe, which this executor does not use; simulate it",
-                                     quoted(program.text(role.name)), quoted(program.text(buffer.name)))};
+                                     twinstep::quoted(program.text(role.name)),
+                                     twinstep::quoted(program.text(buffer.name)))};
   }
 }
 
