@@ -92,7 +92,7 @@ std::string calibration_text(CalibratedProfile const& profile, Study const& stud
 }
 
 /// All that was measured, and what it gave.
-struct Outcome {
+struct CalibrationOutcome {
   Study study;
   validate::ComputeMeasurements measured;
   std::vector<validate::CalibrationErrors> compute_errors;
@@ -100,9 +100,9 @@ struct Outcome {
 };
 
 /// First collectives, then kernels and steps: a step waits for its collectives.
-Outcome calibrate_by(CalibrateOptions const& options, hardware::Cluster const& cluster) {
+CalibrationOutcome calibrate_by(CalibrateOptions const& options, hardware::Cluster const& cluster) {
   auto const files = sort_by_content(options.files);
-  auto outcome = Outcome{};
+  auto outcome = CalibrationOutcome{};
   outcome.study = usable(study_of(files.sweeps, cluster), cluster);
   auto& profile = outcome.profile;
   profile = {options.cluster, cluster, {{}, data_hash(options.files), today()}, {}, {}, {}};
@@ -139,7 +139,7 @@ Study as_one_system(std::vector<CollectiveRecord> records, hardware::Cluster con
   return study;
 }
 
-reports::CalibrationReport report_of(Outcome const& outcome, std::string const& out) {
+reports::CalibrationReport report_of(CalibrationOutcome const& outcome, std::string const& out) {
   auto const& profile = outcome.profile;
   auto report = reports::CalibrationReport{};
   report.cluster = profile.before.name;

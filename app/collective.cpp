@@ -22,7 +22,6 @@
 namespace twinstep::app {
 namespace {
 
-using collectives::Question;
 using program::CollectiveKind;
 
 /// A word of the command line. Throws InputError with the nearest that is known.
@@ -35,7 +34,7 @@ Enum word(std::string_view option, std::string text) {
 }
 
 /// What the command line asks, checked.
-struct Sweep {
+struct AskedSweep {
   CollectiveKind kind{};
   std::int64_t ranks = 1;
   std::vector<Bytes> sizes;
@@ -48,7 +47,7 @@ struct Sweep {
 
 /// From the smallest size to the largest, each `factor` times the one before; whole elements, one for each rank where
 /// ranks hold parts, as nccl-tests rounds them.
-std::vector<Bytes> sizes_of(CollectiveOptions const& options, Sweep const& sweep) {
+std::vector<Bytes> sizes_of(CollectiveOptions const& options, AskedSweep const& sweep) {
   auto const [smallest, largest] = read_sizes(options.smallest, options.largest);
   auto const has_parts = has_shares(sweep.kind);
   auto const unit = size_of(sweep.type) * (has_parts ? sweep.ranks : 1);
@@ -63,8 +62,8 @@ std::vector<Bytes> sizes_of(CollectiveOptions const& options, Sweep const& sweep
   return sizes;
 }
 
-Sweep sweep_of(CollectiveOptions const& options, hardware::Cluster const& cluster) {
-  auto sweep = Sweep{};
+AskedSweep sweep_of(CollectiveOptions const& options, hardware::Cluster const& cluster) {
+  auto sweep = AskedSweep{};
   sweep.kind = word<CollectiveKind>("--op", options.op);
   sweep.ranks = options.ranks.value_or(cluster.gpus());
   if (sweep.ranks < 2 || sweep.ranks > cluster.gpus())
@@ -84,7 +83,7 @@ Sweep sweep_of(CollectiveOptions const& options, hardware::Cluster const& cluste
 }
 
 /// One size, answered.
-struct Answer {
+struct SizeAnswer {
   Bytes size;
   collectives::Candidate choice;
   Duration time;
@@ -104,7 +103,7 @@ class Bench {
         layout_{collectives::layout_of(sweep_.ranks, cluster_.node.gpus)},
         chooser_{layout_, cluster_, topology_} {}
 
-  [[nodiscard]] Answer answer(Bytes size) const try {
+  [[nodiscard]] SizeAnswer answer(Bytes size) const try {
     auto const question = question_of(size);
     auto const choice = chooser_.choose(question);
     auto run = engine::run_collective(chooser_.request(question, choice), layout_, sweep_.fidelity);
@@ -123,17 +122,17 @@ class Bench {
     throw InputError{fmt::format("{} of {}: {}", name_of(sweep_.kind), reports::traffic_text(size), error.what())};
   }
 
-  [[nodiscard]] Question question_of(Bytes size) const {
+  [[nodiscard]] collectives::Question question_of(Bytes size) const {
     return {sweep_.kind, size, sweep_.reduction, sweep_.type, sweep_.forced};
   }
-  [[nodiscard]] Sweep const& sweep() const { return sweep_; }
+  [[nodiscard]] AskedSweep const& sweep() const { return sweep_; }
   [[nodiscard]] hardware::Cluster const& cluster() const { return cluster_; }
   [[nodiscard]] collectives::Chooser const& chooser() const { return chooser_; }
   [[nodiscard]] topology::Topology const& topology() const { return topology_; }
 
  private:
   hardware::Cluster cluster_;
-  Sweep sweep_;
+  AskedSweep sweep_;
   topology::Topology topology_;
   collectives::Layout layout_;
   collectives::Chooser chooser_;
@@ -143,7 +142,7 @@ std::string name_of_choice(collectives::Candidate const& choice) {
   return fmt::format("{}/{}", name_of(choice.algorithm), name_of(choice.protocol));
 }
 
-reports::CollectiveRow table_row(Answer const& answer, Sweep const& sweep) {
+reports::CollectiveRow answer_row(SizeAnswer const& answer, AskedSweep const& sweep) {
   auto row = reports::CollectiveRow{};
   row.size = answer.size;
   row.count = answer.size / size_of(sweep.type);
@@ -156,7 +155,7 @@ reports::CollectiveRow table_row(Answer const& answer, Sweep const& sweep) {
 }
 
 /// The busiest link of each kind at the largest size.
-std::string links_text(Answer const& answer) {
+std::string links_text(SizeAnswer const& answer) {
   auto table = reports::Table{{{"busiest link", reports::Align::kLeft}, {"bytes"}, {"busy"}}};
   for (auto const& link : answer.run.links)
     table.add_row({link.kind, reports::traffic_text(link.bytes), reports::percent_text(link.utilisation)});
@@ -193,7 +192,7 @@ std::string candidates_text(Bench const& bench, Bytes size) {
 }
 
 /// Whenever the choice changes along the sweep: its table, and a sentence why.
-std::string explanation(Bench const& bench, std::vector<Answer> const& answers) {
+std::string explanation(Bench const& bench, std::vector<SizeAnswer> const& answers) {
   auto text = std::string{};
   auto before = std::string{};
   for (auto const& answer : answers) {
@@ -219,8 +218,8 @@ std::string heading(Bench const& bench) {
 }
 
 /// Of a calibrated cluster: how many of the answers no measurement vouches for.
-std::string extrapolation_text(std::vector<Answer> const& answers) {
-  auto const beyond = std::ranges::count_if(answers, &Answer::is_extrapolated);
+std::string extrapolation_text(std::vector<SizeAnswer> const& answers) {
+  auto const beyond = std::ranges::count_if(answers, &SizeAnswer::is_extrapolated);
   if (beyond == 0) return {};
   return "\n" + reports::wrapped(fmt::format("{} of {} sizes are extrapolated: beyond the sweeps, ranks or sizes that "
                                              "the cluster was calibrated on.",
@@ -228,9 +227,9 @@ std::string extrapolation_text(std::vector<Answer> const& answers) {
                                  "", standard_output_style());
 }
 
-std::string text_of(Bench const& bench, std::vector<Answer> const& answers, bool explains) {
+std::string text_of(Bench const& bench, std::vector<SizeAnswer> const& answers, bool explains) {
   auto rows = std::vector<reports::CollectiveRow>{};
-  for (auto const& answer : answers) rows.push_back(table_row(answer, bench.sweep()));
+  for (auto const& answer : answers) rows.push_back(answer_row(answer, bench.sweep()));
   auto text = heading(bench) + reports::nccl_tests_table(rows) + reports::nccl_tests_average(rows);
   auto const& last = answers.back();
   text += fmt::format("\nAt {}:\n{}", reports::memory_text(last.size), links_text(last));
@@ -241,7 +240,7 @@ std::string text_of(Bench const& bench, std::vector<Answer> const& answers, bool
   return explains ? text + explanation(bench, answers) : text;
 }
 
-void write_row(reports::JsonWriter& json, Answer const& answer) {
+void write_row(reports::JsonWriter& json, SizeAnswer const& answer) {
   auto const microseconds = [](Duration time) { return to_seconds(time).count() * 1e6; };
   json.begin_object();
   json.member("size_bytes", answer.size);
@@ -269,7 +268,7 @@ void write_row(reports::JsonWriter& json, Answer const& answer) {
   json.end_object();
 }
 
-std::string json_of(Bench const& bench, std::vector<Answer> const& answers, bool explains) {
+std::string json_of(Bench const& bench, std::vector<SizeAnswer> const& answers, bool explains) {
   auto json = reports::JsonWriter{};
   json.begin_object();
   json.member("collective", name_of(bench.sweep().kind));
@@ -296,7 +295,7 @@ int collective(CollectiveOptions const& options) {
     warn(fmt::format("library.environment.{} changes nothing here", name));
   if (bench.sweep().fidelity == engine::Fidelity::kExact && !bench.cluster().library.calibrations.empty())
     warn("--fidelity exact sends messages at what the constants say, without the profile's corrections by size");
-  auto answers = std::vector<Answer>{};
+  auto answers = std::vector<SizeAnswer>{};
   for (auto const size : bench.sweep().sizes) answers.push_back(bench.answer(size));
   print(options.as_json ? json_of(bench, answers, options.explains) : text_of(bench, answers, options.explains));
   return kDone;

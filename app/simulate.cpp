@@ -27,7 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// The answer for one scenario, and how long it took.
-struct Answer {
+struct TimedAnswer {
   reports::NamedSummary summary;
   Seconds wall;
   std::optional<reports::Why> why;
@@ -81,34 +81,34 @@ reports::NamedSummary ask(Scenario const& scenario, engine::Fidelity fidelity, s
   return {scenario.strategy_title, std::move(run.summary)};
 }
 
-Answer ask_timed(Scenario const& scenario, engine::Fidelity fidelity, std::optional<Trace> const& trace) {
+TimedAnswer ask_timed(Scenario const& scenario, engine::Fidelity fidelity, std::optional<Trace> const& trace) {
   auto const start = Clock::now();
   auto summary = ask(scenario, fidelity, trace);
   return {std::move(summary), Seconds{std::chrono::duration<double>(Clock::now() - start).count()}};
 }
 
 /// What leads beyond the simulated clock or the count of bytes is known only here; it concerns the whole scenario.
-Answer ask_placed(std::string const& path, Scenario const& scenario, engine::Fidelity fidelity,
-                  std::optional<Trace> const& trace) try {
+TimedAnswer ask_placed(std::string const& path, Scenario const& scenario, engine::Fidelity fidelity,
+                       std::optional<Trace> const& trace) try {
   return ask_timed(scenario, fidelity, trace);
 } catch (BeyondRange const& error) {
   throw InputError{fmt::format("{}: {}: {}", one_line(path), scenario.strategy_title, error.what())};
 }
 
-std::string json_of(Answer const& answer) {
+std::string json_of(TimedAnswer const& answer) {
   if (auto const* infeasible = std::get_if<reports::Infeasible>(&answer.summary.answer))
     return reports::summary_json(*infeasible, answer.wall);
   return reports::summary_json(std::get<reports::Summary>(answer.summary.answer), answer.wall, answer.why);
 }
 
-std::string all_json(std::vector<Answer> const& answers) {
+std::string all_json(std::vector<TimedAnswer> const& answers) {
   if (answers.size() == 1) return json_of(answers.front());
   auto runs = std::string{};
   for (auto const& answer : answers) runs += (runs.empty() ? "\n" : ",\n") + json_of(answer);
   return fmt::format("{{\"runs\": [{}]}}\n", runs);
 }
 
-std::string all_text(std::vector<Answer> const& answers) {
+std::string all_text(std::vector<TimedAnswer> const& answers) {
   auto const style = standard_output_style();
   if (answers.size() == 1)
     return std::visit([&](auto const& each) { return reports::summary_text(each, style); },
@@ -118,7 +118,7 @@ std::string all_text(std::vector<Answer> const& answers) {
   return reports::scenarios_table(rows, style);
 }
 
-std::string all_whys(std::vector<Answer> const& answers) {
+std::string all_whys(std::vector<TimedAnswer> const& answers) {
   auto text = std::string{};
   for (auto const& answer : answers) {
     if (!answer.why) continue;
@@ -156,7 +156,7 @@ int simulate(SimulateOptions const& options) {
   check_printable();
   for (auto const& warning : scenarios.front().warnings) warn(warning);
 
-  auto answers = std::vector<Answer>{};
+  auto answers = std::vector<TimedAnswer>{};
   for (std::size_t i = 0; i < scenarios.size(); ++i)
     answers.push_back(ask_placed(options.scenario, scenarios[i], fidelity, traces[i]));
   if (options.why)

@@ -10,13 +10,13 @@
 namespace twinstep::app {
 namespace {
 
-constexpr auto kMost = 1'000'000;
+constexpr auto kMostCount = 1'000'000;
 
 void add_common(CLI::App& command, MeasureOptions& options) {
   command.add_option("--backend", options.backend, "What runs it: gloo (CPUs) or nccl (NVIDIA GPUs)")->required();
   command.add_option("--ranks", options.ranks, "gloo: processes to start on this host, unless a\nlauncher did")
       ->check(between(1, 4096));
-  command.add_option("-g", options.gpus, "nccl: GPUs of this process")->check(between(1, kMost));
+  command.add_option("-g", options.gpus, "nccl: GPUs of this process")->check(between(1, kMostCount));
   command.add_flag("--json", options.as_json, "Print one JSON document, an array of records");
   command.add_option("--out", options.out, "File for the records, there after every point")->type_name("FILE");
   command.add_option("--system", options.system, "What the records call this machine")->type_name("NAME");
@@ -24,8 +24,8 @@ void add_common(CLI::App& command, MeasureOptions& options) {
 }
 
 void add_sampling(CLI::App& command, MeasureOptions& options) {
-  command.add_option("-n", options.iterations, "Repetitions of a batch, at most (20)")->check(between(1, kMost));
-  command.add_option("-w", options.warm_up, "Repetitions before them (5)")->check(between(0, kMost));
+  command.add_option("-n", options.iterations, "Repetitions of a batch, at most (20)")->check(between(1, kMostCount));
+  command.add_option("-w", options.warm_up, "Repetitions before them (5)")->check(between(0, kMostCount));
   command
       .add_option("--precision", options.precision,
                   "Batches go on until the median is known to so many\nper cent (2): its 95 % confidence interval")
@@ -43,7 +43,7 @@ void add_measure_collective(CLI::App& measure, int& exit_code) {
   command->add_option("--beside", options->beside, "Another one, alone and at the same time");
   command->add_option("-b", options->smallest, "Smallest size, such as 8, 64K, 1M (8)")->type_name("SIZE");
   command->add_option("-e", options->largest, "Largest size, such as 128M, 8G (128M)")->type_name("SIZE");
-  command->add_option("-f", options->factor, "Factor from one size to the next (2)")->check(between(2, kMost));
+  command->add_option("-f", options->factor, "Factor from one size to the next (2)")->check(between(2, kMostCount));
   command->add_option("--dtype", options->type, "fp32 (default), fp64, …");
   command->add_option("--redop", options->reduction, "sum (default), average, max, min");
   command->callback([options, &exit_code] { exit_code = measure_collective(*options); });
@@ -80,8 +80,8 @@ void add_measure_step(CLI::App& measure, int& exit_code) {
   add_common(*command, options->common);
   command->add_option("scenario", options->scenario, "The scenario")->required()->type_name("SCENARIO.json");
   command->add_option("--set", options->settings, "path=value, in place of the scenario's")->allow_extra_args(false);
-  command->add_option("--steps", options->steps, "Steps that count (5)")->check(between(1, kMost));
-  command->add_option("--warm-up", options->warm_up, "Steps before them (1)")->check(between(0, kMost));
+  command->add_option("--steps", options->steps, "Steps that count (5)")->check(between(1, kMostCount));
+  command->add_option("--warm-up", options->warm_up, "Steps before them (1)")->check(between(0, kMostCount));
   command
       ->add_option("--compute", options->compute,
                    "real (default), or delays: of the time that the\nscenario's GPU is predicted to take")

@@ -9,7 +9,7 @@
 namespace twinstep::app {
 namespace {
 
-constexpr auto kMost = 1e6;
+constexpr auto kMostMape = 1e6;
 
 void add_collectives(CLI::App& command, int& exit_code) {
   auto* const collectives = command.add_subcommand("collectives", "Measured sweeps of collectives");
@@ -23,7 +23,7 @@ void add_collectives(CLI::App& command, int& exit_code) {
   collectives->add_flag("--cross-validate", options->cross_validates,
                         "Also calibrate each system to parts of its own\nmeasurements, and predict the others");
   collectives->add_option("--max-mape", options->max_mape, "Exit with 1 if the mean error, in %, is larger")
-      ->check(between(0.0, kMost));
+      ->check(between(0.0, kMostMape));
   collectives->add_flag("--json", options->as_json, "Print one JSON document");
   collectives->callback([options, &exit_code] { exit_code = validate_collectives(*options); });
 }
@@ -35,7 +35,7 @@ void add_steps(CLI::App& command, int& exit_code) {
   steps->add_option("--cluster", options->cluster,
                     "The machine that was measured: a name or a file\n(the facts that each record states)");
   steps->add_option("--max-mape", options->max_mape, "Exit with 1 if the mean error of speeds, in %, is\nlarger")
-      ->check(between(0.0, kMost));
+      ->check(between(0.0, kMostMape));
   steps->add_flag("--json", options->as_json, "Print one JSON document");
   steps->callback([options, &exit_code] { exit_code = validate_steps(*options); });
 }

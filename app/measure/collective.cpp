@@ -33,9 +33,9 @@ void check(MeasuredRecords const& records) {
 }
 
 /// A sweep that grows row by row: in the table, and in the records.
-class Sweep {
+class GrowingSweep {
  public:
-  Sweep(MeasureCollectiveOptions const& options, Exchange const& exchange, MeasuredRecords& records)
+  GrowingSweep(MeasureCollectiveOptions const& options, Exchange const& exchange, MeasuredRecords& records)
       : options_{options}, records_{records}, series_{exchange, {}, {}} {}
 
   void begin(measure::Job const& job) {
@@ -78,7 +78,7 @@ class Sweep {
 
 int measure_alone(MeasureCollectiveOptions const& options, measure::CollectiveSweep const& sweep,
                   MeasuredRecords& records) {
-  auto answer = Sweep{options, sweep.exchange, records};
+  auto answer = GrowingSweep{options, sweep.exchange, records};
   auto const take = [&](SweepRow const& row) { answer.take(row); };
   if (options.common.backend == "nccl" && is_benchmark(sweep.exchange))
     return run_nccl_benchmark(

@@ -17,14 +17,14 @@ struct Unit {
 constexpr std::array<Unit, 3> kOfSteps{{{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}};
 constexpr std::array<Unit, 2> kOfJobs{{{"hours", 3600}, {"days", 86400}}};
 
-void scale(std::optional<double>& number, double factor) {
+void scale_number(std::optional<double>& number, double factor) {
   if (number) *number *= factor;
 }
 
-void scale(std::vector<reports::Mark>& marks, double factor) {
+void scale_marks(std::vector<reports::Mark>& marks, double factor) {
   for (auto& mark : marks) {
     mark.at *= factor;
-    scale(mark.end, factor);
+    scale_number(mark.end, factor);
   }
 }
 
@@ -72,12 +72,12 @@ void scale(reports::Chart& chart, double x, double y) {
     for (auto& point : series.points) {
       point.x *= x;
       point.y *= y;
-      scale(point.y_low, y);
-      scale(point.y_high, y);
+      scale_number(point.y_low, y);
+      scale_number(point.y_high, y);
     }
   }
-  scale(chart.x_marks, x);
-  scale(chart.y_marks, y);
+  scale_marks(chart.x_marks, x);
+  scale_marks(chart.y_marks, y);
 }
 
 void fit_time_units(reports::Chart& chart) {

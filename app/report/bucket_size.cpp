@@ -12,8 +12,8 @@ namespace {
 
 using namespace literals;
 
-constexpr auto kSmallest = 1_MiB;
-constexpr auto kLargest = 4_GiB;
+constexpr auto kSmallestBucket = 1_MiB;
+constexpr auto kLargestBucket = 4_GiB;
 
 /// Step time with buckets of one size; nothing where the plan refuses it.
 struct BucketPoint {
@@ -40,7 +40,7 @@ std::string bucket_setting(strategies::Plan const& plan, Bytes size) {
 std::vector<BucketPoint> bucket_curve(Question const& question, std::size_t place) {
   auto const& plan = question.scenarios[place].plan;
   auto sizes = std::vector<Bytes>{};
-  for (auto size = kSmallest; size <= kLargest; size = size * 2)
+  for (auto size = kSmallestBucket; size <= kLargestBucket; size = size * 2)
     if (!bucket_setting(plan, size).empty()) sizes.push_back(size);
   return map_indices(sizes.size(), [&](std::size_t i) {
     auto point = BucketPoint{.bucket = sizes[i], .time = std::nullopt};

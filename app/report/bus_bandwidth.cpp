@@ -20,8 +20,8 @@ namespace {
 using namespace literals;
 using program::CollectiveKind;
 
-constexpr auto kSmallest = 1_KiB;
-constexpr auto kLargest = 4_GiB;
+constexpr auto kSmallestMessage = 1_KiB;
+constexpr auto kLargestMessage = 4_GiB;
 
 /// The messages of one kind of collective on one layout, by strategy.
 struct Traffic {
@@ -119,7 +119,7 @@ reports::ChartPoint point_of(Sample const& sample, std::string note) {
 /// The line, and a region for every stretch of sizes that are done in one way.
 void add_curve(reports::Chart& chart, Meter const& meter) {
   auto series = reports::Series{.name = "bus bandwidth"};
-  for (auto size = kSmallest; size <= kLargest; size = size * 2) {
+  for (auto size = kSmallestMessage; size <= kLargestMessage; size = size * 2) {
     auto const sample = meter.measure(meter.whole(size));
     auto const x = static_cast<double>(sample.size.count());
     if (!series.points.empty() && series.points.back().x >= x) continue;

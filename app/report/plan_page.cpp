@@ -87,7 +87,7 @@ struct Trade {
 };
 
 /// A unit in which a job's time is a number from one on, if there is such a unit.
-std::pair<std::string, double> time_unit_for(double seconds) {
+std::pair<std::string, double> job_time_unit(double seconds) {
   for (auto const& [unit, size] : {std::pair{"days", 86'400.0}, {"hours", 3600.0}, {"min", 60.0}})
     if (seconds >= size) return {unit, size};
   return {"s", 1};
@@ -101,7 +101,7 @@ Trade trade_of(io::Node const& slowest) {
               auto const time = each.at("step_time_s").number();
               return std::pair{time, time * each.at("gpus").number()};
             }};
-  auto const [unit, size] = time_unit_for(job->at("time_s").number());
+  auto const [unit, size] = job_time_unit(job->at("time_s").number());
   auto const time = [in = size](io::Node const& each) { return each.at("job").at("time_s").number() / in; };
   auto const cost = job->find("cost");
   if (!cost)

@@ -32,7 +32,7 @@ std::string escaped_lines(std::string_view text) {
 }
 
 /// `text` as the content of an element or of a quoted attribute. HTML has no control characters.
-std::string escaped(std::string_view text) {
+std::string escaped_html(std::string_view text) {
   return escaped_lines(one_line(text));
 }
 
@@ -41,11 +41,11 @@ std::string escaped_prose(std::string_view text) {
   auto out = std::string{};
   for (std::size_t begin = 0; begin < text.size();) {
     auto const tick = std::min(text.find('`', begin), text.size());
-    out += escaped(text.substr(begin, tick - begin));
+    out += escaped_html(text.substr(begin, tick - begin));
     if (tick == text.size()) break;
     begin = std::max(end_of_code(text, tick), tick + 1);
     auto const is_code = begin > tick + 1;
-    out += is_code ? fmt::format("<code>{}</code>", escaped(text.substr(tick + 1, begin - tick - 2))) : "`";
+    out += is_code ? fmt::format("<code>{}</code>", escaped_html(text.substr(tick + 1, begin - tick - 2))) : "`";
   }
   return out;
 }
@@ -73,7 +73,7 @@ class BodyWriter {
   }
   /// `<tag>content</tag>` on a line of its own; nothing for an empty content.
   void put_element(std::string_view tag, std::string_view content, std::string_view css_class = "");
-  void put_title(std::string_view tag, std::string_view title) { put_element(tag, escaped(title)); }
+  void put_title(std::string_view tag, std::string_view title) { put_element(tag, escaped_html(title)); }
   void put_prose(std::string_view tag, std::string_view text, std::string_view css_class = "") {
     put_element(tag, escaped_prose(text), css_class);
   }
@@ -110,7 +110,8 @@ void BodyWriter::put_element(std::string_view tag, std::string_view content, std
 void BodyWriter::put_pairs(std::string_view css_class, std::vector<std::pair<std::string, std::string>> const& pairs) {
   if (pairs.empty()) return;
   put("<dl class=\"{}\">\n", css_class);
-  for (auto const& [name, value] : pairs) put("<div><dt>{}</dt><dd>{}</dd></div>\n", escaped(name), escaped(value));
+  for (auto const& [name, value] : pairs)
+    put("<div><dt>{}</dt><dd>{}</dd></div>\n", escaped_html(name), escaped_html(value));
   put("</dl>\n");
 }
 
@@ -127,7 +128,7 @@ void BodyWriter::put_contents(Page const& page) {
   if (page.sections.size() < kFew) return;
   put("<nav aria-label=\"Contents\">\n");
   for (std::size_t i = 0; i < page.sections.size(); ++i)
-    put("<a href=\"#section-{}\">{}</a>\n", i + 1, escaped(page.sections[i].title));
+    put("<a href=\"#section-{}\">{}</a>\n", i + 1, escaped_html(page.sections[i].title));
   put("<a href=\"#origin\">{}</a>\n</nav>\n", kOriginTitle);
 }
 
@@ -146,7 +147,7 @@ void BodyWriter::put_charts(std::vector<Chart> const& charts) {
   auto const change_to = [&](std::string_view next) {
     if (next == fold) return;
     if (!fold.empty()) put("</details>\n");
-    if (!next.empty()) put("<details class=\"fold\"><summary>{}</summary>\n", escaped(next));
+    if (!next.empty()) put("<details class=\"fold\"><summary>{}</summary>\n", escaped_html(next));
     fold = next;
   };
   for (auto const& chart : charts) {
@@ -184,11 +185,11 @@ void BodyWriter::put_cells(std::string_view tag, std::vector<std::string> const&
 }
 
 void BodyWriter::put_chart(Chart const& chart) {
-  put("<figure id=\"{}\">\n<figcaption>\n", escaped(chart.id));
+  put("<figure id=\"{}\">\n<figcaption>\n", escaped_html(chart.id));
   put_title("h3", chart.title);
   put_prose("p", chart.text);
   put("</figcaption>\n<div class=\"plot\" role=\"img\" aria-label=\"{}\"><pre>{}</pre></div>\n",
-      escaped(chart.text.empty() ? chart.title : chart.title + ": " + chart.text),
+      escaped_html(chart.text.empty() ? chart.title : chart.title + ": " + chart.text),
       escaped_lines(chart_text(chart, {})));
   put("<details class=\"numbers\"><summary>Numbers</summary></details>\n</figure>\n");
 }
@@ -221,7 +222,7 @@ std::string filled(std::string_view text, std::vector<std::pair<std::string_view
 }  // namespace
 
 std::string page_html(Page const& page) {
-  auto const title = escaped(page.title);
+  auto const title = escaped_html(page.title);
   auto const body = BodyWriter{}.write(page);
   auto const numbers = in_script(page_json(page));
   return filled(web::kTemplate, {{"title", title},

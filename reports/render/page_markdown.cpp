@@ -21,7 +21,7 @@ bool is_alphanumeric(char c) {
 /// `text` as itself: what Markdown gives a meaning to inside a line is behind a backslash. `Code` stays code, and an
 /// underscore inside a word bare: whoever copies a name or a command from the source has it as it is. At the beginning
 /// of a line texts stand behind something else, or begin with a character that is escaped here.
-std::string escaped(std::string_view text) {
+std::string escaped_markdown(std::string_view text) {
   constexpr std::string_view kSpecial = "\\`*_[]<>&|#~$";
   auto const line = one_line(text);
   auto out = std::string{};
@@ -44,11 +44,11 @@ std::string escaped(std::string_view text) {
 std::string paragraph(std::string_view text) {
   if (text.empty()) return {};
   auto const* const list = std::string_view{"-+="}.find(text.front()) != std::string_view::npos ? "\\" : "";
-  return fmt::format("{}{}\n\n", list, escaped(text));
+  return fmt::format("{}{}\n\n", list, escaped_markdown(text));
 }
 
 std::string heading(std::string_view level, std::string_view title) {
-  return title.empty() ? std::string{} : fmt::format("{} {}\n\n", level, escaped(title));
+  return title.empty() ? std::string{} : fmt::format("{} {}\n\n", level, escaped_markdown(title));
 }
 
 /// A block whose fence is longer than any run of backticks in it.
@@ -60,13 +60,14 @@ std::string fenced(std::string_view content) {
 
 std::string row_text(std::vector<std::string> const& cells, std::size_t columns) {
   auto text = std::string{"|"};
-  for (std::size_t i = 0; i < columns; ++i) text += fmt::format(" {} |", i < cells.size() ? escaped(cells[i]) : "");
+  for (std::size_t i = 0; i < columns; ++i)
+    text += fmt::format(" {} |", i < cells.size() ? escaped_markdown(cells[i]) : "");
   return text + "\n";
 }
 
 std::string table_text(PageTable const& table) {
   auto const kinds = column_kinds(table);
-  auto text = table.title.empty() ? std::string{} : fmt::format("**{}**\n\n", escaped(table.title));
+  auto text = table.title.empty() ? std::string{} : fmt::format("**{}**\n\n", escaped_markdown(table.title));
   text += row_text(table.headers, kinds.size()) + "|";
   for (auto const kind : kinds) text += kind == ColumnKind::kNumber ? "---:|" : "---|";
   text += "\n";
@@ -76,7 +77,8 @@ std::string table_text(PageTable const& table) {
 
 std::string pairs_text(std::vector<std::pair<std::string, std::string>> const& pairs) {
   auto text = std::string{};
-  for (auto const& [name, value] : pairs) text += fmt::format("- {}: **{}**\n", escaped(name), escaped(value));
+  for (auto const& [name, value] : pairs)
+    text += fmt::format("- {}: **{}**\n", escaped_markdown(name), escaped_markdown(value));
   return text.empty() ? text : text + "\n";
 }
 
@@ -99,7 +101,7 @@ std::string origin_text(Page const& page) {
 
 std::string page_markdown(Page const& page) {
   auto text = heading("#", page.title) + paragraph(page.text);
-  for (auto const& warning : page.warnings) text += fmt::format("> **Warning:** {}\n\n", escaped(warning));
+  for (auto const& warning : page.warnings) text += fmt::format("> **Warning:** {}\n\n", escaped_markdown(warning));
   text += pairs_text(page.headlines);
   for (auto const& section : page.sections) text += section_text(section);
   text += origin_text(page);

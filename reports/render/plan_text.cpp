@@ -159,16 +159,16 @@ std::string counts(Plans const& plans, TextStyle const& style) {
 
 /// Numbers of GPUs that another batch would do for, each once, whatever the cluster.
 std::string other_batches(Plans const& plans, TextStyle const& style) {
-  constexpr std::size_t kShown = 8;
+  constexpr std::size_t kShownBatches = 8;
   auto parts = std::vector<std::string>{};
   for (auto const& [_, gpus, batch] : plans.other_batches)
     if (auto part = fmt::format("{} with {}", gpus_text(gpus), whole_text(batch));
         std::ranges::find(parts, part) == parts.end())
       parts.push_back(std::move(part));
   if (parts.empty()) return {};
-  if (parts.size() > kShown) {
-    parts[kShown - 1] = fmt::format("{} more (--json)", parts.size() - kShown + 1);
-    parts.resize(kShown);
+  if (parts.size() > kShownBatches) {
+    parts[kShownBatches - 1] = fmt::format("{} more (--json)", parts.size() - kShownBatches + 1);
+    parts.resize(kShownBatches);
   }
   return wrapped(fmt::format("beside these, with another global batch (--set training.global_batch=…): {}",
                              fmt::join(parts, ", ")),

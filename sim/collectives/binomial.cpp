@@ -75,7 +75,7 @@ bool stays_inside(Placement const& at, std::int64_t reach) {
   return at.nodes == 1 || (at.ranks_per_node % (2 * reach) == 0);
 }
 
-Duration latency_of(FoldRequest const& request, std::int64_t reach) {
+Duration step_latency(FoldRequest const& request, std::int64_t reach) {
   auto const& at = request.placement;
   if (stays_inside(at, reach)) return inside_step(request);
   return between_step(request, at.meeting(divide_up(reach, at.ranks_per_node)));
@@ -104,7 +104,7 @@ Phase inside_phase(FoldRequest const& request) {
                                                      : request.topology.within_node(near, far),
                        bytes);
     }
-    latency += latency_of(request, reach);
+    latency += step_latency(request, reach);
     sheet.add_memory(bytes);
   }
   return {latency, sheet.loads(efficiency_of(request, Traffic::kNeighbours)), {}};
@@ -122,7 +122,7 @@ Phase between_phase(FoldRequest const& request) {
     if (reach < at.ranks_per_node) continue;
     auto const bytes = root_bytes(request, reach);
     carried += bytes;
-    latency += latency_of(request, reach);
+    latency += step_latency(request, reach);
     for (auto level = std::size_t{1}; at.leaves(level); ++level)
       if (reach >= at.nodes_per_switch_group(level) * at.ranks_per_node) on_tier[level] += bytes;
   }
@@ -150,7 +150,7 @@ double bytes_over(FoldRequest const& request, std::int64_t reach) {
 Timing binomial_timing(FoldRequest const& request) {
   auto timing = Timing{launch_latency(request), {}};
   for (auto reach = std::int64_t{1}; reach < request.placement.ranks; reach *= 2)
-    timing.steps.push_back({1, latency_of(request, reach)});
+    timing.steps.push_back({1, step_latency(request, reach)});
   if (!is_towards_root(request.kind)) std::ranges::reverse(timing.steps);
   return timing;
 }

@@ -101,7 +101,7 @@ void require_network_reduction(FoldRequest const& request) {
 }
 
 /// Each of its ports carries the parts of the other heads twice, each of its NICs its own part once either way.
-void add_node(LoadSheet& sheet, FoldRequest const& request, double size, std::int64_t held) {
+void add_collnet_node(LoadSheet& sheet, FoldRequest const& request, double size, std::int64_t held) {
   auto const& at = request.placement;
   auto const part = size / static_cast<double>(held);
   for (auto i = std::int64_t{0}; i < held; ++i) {
@@ -146,7 +146,7 @@ Folded fold_collnet(FoldRequest const& request) {
   auto sheet = LoadSheet{request};
   for (auto const held : at.ranks_held()) {
     auto node = LoadSheet{request};
-    add_node(node, request, size, held);
+    add_collnet_node(node, request, size, held);
     sheet.take_larger(node);
   }
   sheet.add_tiers(size, [](std::int64_t groups) { return groups > 1 ? 1.0 : 0.0; });

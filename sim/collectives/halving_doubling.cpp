@@ -81,7 +81,7 @@ Message hand_back(Schedule const& schedule, std::int64_t rank) {
   return {rank - 1, 0, schedule.chunks, false};
 }
 
-std::optional<Message> step_of(Schedule const& schedule, std::int64_t rank, std::int64_t step, std::int64_t) {
+std::optional<Message> halving_step(Schedule const& schedule, std::int64_t rank, std::int64_t step, std::int64_t) {
   auto const actors = Actors{schedule.kind, schedule.ranks};
   auto const is_even = actors.is_handed_over(rank);
   if (actors.excess > 0) {
@@ -98,12 +98,12 @@ std::optional<Message> step_of(Schedule const& schedule, std::int64_t rank, std:
 }
 
 /// An actor receives when it sends; of the other two steps, the neighbour that does not send.
-std::int64_t arrivals(Schedule const& schedule, std::int64_t rank, std::int64_t step) {
+std::int64_t halving_arrivals(Schedule const& schedule, std::int64_t rank, std::int64_t step) {
   auto const excess = Actors{schedule.kind, schedule.ranks}.excess;
   auto const is_first = excess > 0 && step == 0;
   auto const is_last = excess > 0 && step == schedule.steps - 1;
   if (is_first || is_last) return rank < 2 * excess && rank % 2 == (is_first ? 1 : 0) ? 1 : 0;
-  return step_of(schedule, rank, step, 0) ? 1 : 0;
+  return halving_step(schedule, rank, step, 0) ? 1 : 0;
 }
 
 }  // namespace
@@ -115,8 +115,8 @@ Schedule halving_doubling_schedule(CollectiveKind kind, std::int64_t ranks) {
   auto schedule = Schedule{kind, ranks};
   schedule.chunks = actors.is_all_reduce ? actors.count : ranks;
   schedule.steps = actors.log * (actors.is_all_reduce ? 2 : 1) + (actors.excess > 0 ? 2 : 0);
-  schedule.successor = step_of;
-  schedule.arrivals = arrivals;
+  schedule.successor = halving_step;
+  schedule.arrivals = halving_arrivals;
   return schedule;
 }
 

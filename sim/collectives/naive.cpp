@@ -35,14 +35,14 @@ Message outward(Schedule const& naive, std::int64_t rank) {
   return {rank, 0, naive.chunks, false};
 }
 
-std::optional<Message> step_of(Schedule const& naive, std::int64_t rank, std::int64_t step, std::int64_t) {
+std::optional<Message> naive_step(Schedule const& naive, std::int64_t rank, std::int64_t step, std::int64_t) {
   auto const half = naive.ranks - 1;
   if (has_inward_half(naive.kind) && step < half)
     return rank == rank_at(naive, step) ? std::optional{inward(naive, rank)} : std::nullopt;
   return rank == naive.root ? std::optional{outward(naive, rank_at(naive, step % half))} : std::nullopt;
 }
 
-std::int64_t arrivals(Schedule const& naive, std::int64_t rank, std::int64_t step) {
+std::int64_t naive_arrivals(Schedule const& naive, std::int64_t rank, std::int64_t step) {
   auto const half = naive.ranks - 1;
   auto const is_inward = has_inward_half(naive.kind) && step < half;
   return rank == (is_inward ? naive.root : rank_at(naive, step % half)) ? 1 : 0;
@@ -57,8 +57,8 @@ Schedule naive_schedule(CollectiveKind kind, std::int64_t ranks, std::int64_t ro
   auto naive = Schedule{kind, ranks, root};
   naive.chunks = ranks;
   naive.steps = (ranks - 1) * (has_inward_half(kind) && has_outward_half(kind) ? 2 : 1);
-  naive.successor = step_of;
-  naive.arrivals = arrivals;
+  naive.successor = naive_step;
+  naive.arrivals = naive_arrivals;
   return naive;
 }
 

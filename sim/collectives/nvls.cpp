@@ -13,7 +13,8 @@ using program::CollectiveKind;
 
 /// Every rank hands part h to the switch, which adds it up for head h; head h hands the sum back, and the switch copies
 /// it to every rank.
-std::optional<Message> all_reduce_step(Schedule const& nvls, std::int64_t rank, std::int64_t step, std::int64_t lane) {
+std::optional<Message> switch_all_reduce_step(Schedule const& nvls, std::int64_t rank, std::int64_t step,
+                                              std::int64_t lane) {
   auto const is_agent = rank >= nvls.ranks;
   auto const head = rank - nvls.ranks;
   auto const heads = nvls.agents;
@@ -34,7 +35,8 @@ std::optional<Message> all_reduce_step(Schedule const& nvls, std::int64_t rank, 
 }
 
 /// Every rank hands its chunk to the switch, which copies it to all.
-std::optional<Message> all_gather_step(Schedule const& nvls, std::int64_t rank, std::int64_t step, std::int64_t lane) {
+std::optional<Message> switch_all_gather_step(Schedule const& nvls, std::int64_t rank, std::int64_t step,
+                                              std::int64_t lane) {
   auto const is_agent = rank >= nvls.ranks;
   if (is_agent != (step == 1) || (!is_agent && lane != 0)) return std::nullopt;
   if (!is_agent) return Message{nvls.ranks + rank, rank, 1, false};
@@ -42,8 +44,8 @@ std::optional<Message> all_gather_step(Schedule const& nvls, std::int64_t rank, 
 }
 
 /// Every rank hands every chunk to the switch, which adds it up for its owner.
-std::optional<Message> reduce_scatter_step(Schedule const& nvls, std::int64_t rank, std::int64_t step,
-                                           std::int64_t lane) {
+std::optional<Message> switch_reduce_scatter_step(Schedule const& nvls, std::int64_t rank, std::int64_t step,
+                                                  std::int64_t lane) {
   auto const is_agent = rank >= nvls.ranks;
   if (is_agent != (step == 1) || (is_agent && lane != 0)) return std::nullopt;
   if (!is_agent) return Message{nvls.ranks + lane, lane, 1, true};
@@ -59,9 +61,9 @@ Schedule nvls_schedule(CollectiveKind kind, std::int64_t ranks) {
   nvls.chunks = nvls.agents;
   nvls.lanes = ranks;
   nvls.steps = is_all_reduce ? 4 : 2;
-  nvls.successor = is_all_reduce                        ? all_reduce_step
-                   : kind == CollectiveKind::kAllGather ? all_gather_step
-                                                        : reduce_scatter_step;
+  nvls.successor = is_all_reduce                        ? switch_all_reduce_step
+                   : kind == CollectiveKind::kAllGather ? switch_all_gather_step
+                                                        : switch_reduce_scatter_step;
   if (ranks == 1) nvls.steps = 0;
   return nvls;
 }

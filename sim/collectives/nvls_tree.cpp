@@ -61,7 +61,7 @@ std::optional<Message> between_nodes(Schedule const& tree, std::int64_t rank, st
   return Message{*to * tree.ranks_per_node + place, 2 * place + which, 1, is_up};
 }
 
-std::optional<Message> all_reduce_step(Schedule const& tree, std::int64_t rank, std::int64_t step, std::int64_t lane) {
+std::optional<Message> nvls_tree_step(Schedule const& tree, std::int64_t rank, std::int64_t step, std::int64_t lane) {
   if (step == 0) return hand_over(tree, rank, lane);
   if (step == 1) return head_and_switch(tree, rank, lane, true);
   if (step == tree.steps - 2) return head_and_switch(tree, rank, lane, false);
@@ -80,7 +80,7 @@ Schedule nvls_tree_schedule(std::int64_t ranks, std::int64_t ranks_per_node) {
   tree.chunks = 2 * heads_of(fewest);
   tree.lanes = std::max<std::int64_t>(4, tree.ranks_per_node);
   tree.steps = ranks == 1 ? 0 : 4 + 2 * shape.levels();
-  tree.successor = all_reduce_step;
+  tree.successor = nvls_tree_step;
   return tree;
 }
 
@@ -95,7 +95,7 @@ std::array<StageLoad, 4> switch_stages(FoldRequest const& request, double second
 
 /// Every rank's part passes its switch twice; a head's passes twice more. The node's part of the trees is spread over
 /// the NICs of its GPUs.
-void add_node(LoadSheet& sheet, FoldRequest const& request, double size, std::int64_t held) {
+void add_switch_node(LoadSheet& sheet, FoldRequest const& request, double size, std::int64_t held) {
   auto const& at = request.placement;
   auto const port = size * (1 + 1 / static_cast<double>(heads_of(held)));
   auto const nic = busiest_node_share(at.nodes) * size / static_cast<double>(held);
@@ -133,7 +133,7 @@ Folded fold_nvls_tree(FoldRequest const& request) {
   auto sheet = LoadSheet{request};
   for (auto const held : at.ranks_held()) {
     auto node = LoadSheet{request};
-    add_node(node, request, size, held);
+    add_switch_node(node, request, size, held);
     sheet.take_larger(node);
   }
   sheet.add_tiers(size, busiest_node_share);

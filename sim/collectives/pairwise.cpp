@@ -63,14 +63,16 @@ std::optional<Message> all_pairs_step(Schedule const& pairwise, std::int64_t ran
 }
 
 /// From the root to everyone, a chunk for each.
-std::optional<Message> scatter_step(Schedule const& pairwise, std::int64_t rank, std::int64_t step, std::int64_t lane) {
+std::optional<Message> pairwise_scatter_step(Schedule const& pairwise, std::int64_t rank, std::int64_t step,
+                                             std::int64_t lane) {
   if (rank != pairwise.root) return std::nullopt;
   auto const to = peer(pairwise, rank, step, lane);
   return to ? std::optional{Message{*to, *to, 1, false}} : std::nullopt;
 }
 
 /// From everyone to the root, each in its turn.
-std::optional<Message> gather_step(Schedule const& pairwise, std::int64_t rank, std::int64_t step, std::int64_t lane) {
+std::optional<Message> pairwise_gather_step(Schedule const& pairwise, std::int64_t rank, std::int64_t step,
+                                            std::int64_t lane) {
   if (peer(pairwise, pairwise.root, step, lane) != rank) return std::nullopt;
   return Message{pairwise.root, rank, 1, false};
 }
@@ -112,11 +114,11 @@ Schedule pairwise_schedule(CollectiveKind kind, std::int64_t ranks, std::int64_t
       pairwise.arrivals = all_pairs_arrivals;
       break;
     case CollectiveKind::kScatter:
-      pairwise.successor = scatter_step;
+      pairwise.successor = pairwise_scatter_step;
       pairwise.arrivals = scatter_arrivals;
       break;
     case CollectiveKind::kGather:
-      pairwise.successor = gather_step;
+      pairwise.successor = pairwise_gather_step;
       pairwise.arrivals = gather_arrivals;
       break;
     default: TWINSTEP_CHECK(false, "pairwise messages do not do this collective");

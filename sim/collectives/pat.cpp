@@ -22,22 +22,22 @@ std::int64_t chunks_travelling(std::int64_t ranks, std::int64_t reach) {
 
 /// Rank r holds the chunks that have come an even number of `reach` places, and passes on those that have further to
 /// go; each lane carries one of them.
-std::optional<Message> gather_step(Schedule const& pat, std::int64_t rank, std::int64_t step, std::int64_t lane) {
+std::optional<Message> pat_gather_step(Schedule const& pat, std::int64_t rank, std::int64_t step, std::int64_t lane) {
   auto const reach = std::int64_t{1} << (pat.steps - 1 - step);
   if (lane >= chunks_travelling(pat.ranks, reach)) return std::nullopt;
   return Message{wrap(rank + reach, pat.ranks), wrap(rank - 2 * lane * reach, pat.ranks), 1, false};
 }
 
 /// The same backwards: a chunk that is an odd number of `reach` places from its rank comes that much closer.
-std::optional<Message> reduce_scatter_step(Schedule const& pat, std::int64_t rank, std::int64_t step,
-                                           std::int64_t lane) {
+std::optional<Message> pat_reduce_scatter_step(Schedule const& pat, std::int64_t rank, std::int64_t step,
+                                               std::int64_t lane) {
   auto const reach = std::int64_t{1} << step;
   if (lane >= chunks_travelling(pat.ranks, reach)) return std::nullopt;
   return Message{wrap(rank - reach, pat.ranks), wrap(rank - (2 * lane + 1) * reach, pat.ranks), 1, true};
 }
 
 /// Everyone receives as many as everyone sends.
-std::int64_t arrivals(Schedule const& pat, std::int64_t, std::int64_t step) {
+std::int64_t pat_arrivals(Schedule const& pat, std::int64_t, std::int64_t step) {
   auto const is_gather = pat.kind == CollectiveKind::kAllGather;
   return chunks_travelling(pat.ranks, std::int64_t{1} << (is_gather ? pat.steps - 1 - step : step));
 }
@@ -51,8 +51,8 @@ Schedule pat_schedule(CollectiveKind kind, std::int64_t ranks) {
   pat.chunks = ranks;
   pat.steps = ceil_log2(ranks);
   pat.lanes = std::max<std::int64_t>(1, ranks / 2);
-  pat.successor = kind == CollectiveKind::kAllGather ? gather_step : reduce_scatter_step;
-  pat.arrivals = arrivals;
+  pat.successor = kind == CollectiveKind::kAllGather ? pat_gather_step : pat_reduce_scatter_step;
+  pat.arrivals = pat_arrivals;
   return pat;
 }
 

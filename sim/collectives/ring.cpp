@@ -57,15 +57,16 @@ struct Lane {
 
 /// In step s the rank at place q passes on the chunk that it has just received: that of place q - s. After n - 1 steps
 /// everyone has seen every chunk.
-std::optional<Message> gather_step(Schedule const& ring, std::int64_t rank, std::int64_t step, std::int64_t index) {
+std::optional<Message> ring_gather_step(Schedule const& ring, std::int64_t rank, std::int64_t step,
+                                        std::int64_t index) {
   auto const lane = Lane{ring, index};
   auto const place = lane.place_of(rank);
   return Message{lane.next(place), lane.chunk_at(place - step), 1, false};
 }
 
 /// Place q starts with chunk q - 1 and adds to each chunk that comes by; the last one to come by is its own.
-std::optional<Message> reduce_scatter_step(Schedule const& ring, std::int64_t rank, std::int64_t step,
-                                           std::int64_t index) {
+std::optional<Message> ring_reduce_scatter_step(Schedule const& ring, std::int64_t rank, std::int64_t step,
+                                                std::int64_t index) {
   auto const lane = Lane{ring, index};
   auto const place = lane.place_of(rank);
   return Message{lane.next(place), lane.chunk_at(place - 1 - step), 1, true};
@@ -73,7 +74,8 @@ std::optional<Message> reduce_scatter_step(Schedule const& ring, std::int64_t ra
 
 /// The first n - 1 steps reduce: place q starts with chunk q, and ends up owning chunk q + 1 complete. The second
 /// n - 1 steps pass the complete chunks on.
-std::optional<Message> all_reduce_step(Schedule const& ring, std::int64_t rank, std::int64_t step, std::int64_t index) {
+std::optional<Message> ring_all_reduce_step(Schedule const& ring, std::int64_t rank, std::int64_t step,
+                                            std::int64_t index) {
   auto const lane = Lane{ring, index};
   auto const place = lane.place_of(rank);
   auto const half = ring.ranks - 1;
@@ -83,8 +85,8 @@ std::optional<Message> all_reduce_step(Schedule const& ring, std::int64_t rank, 
 
 /// A pipeline along each lane from `first` on, which ends before it comes round: the rank k places after it passes
 /// piece c on in step k + c.
-std::optional<Message> pipeline_step(Schedule const& ring, Lane lane, std::int64_t first, std::int64_t rank,
-                                     std::int64_t step) {
+std::optional<Message> chain_step(Schedule const& ring, Lane lane, std::int64_t first, std::int64_t rank,
+                                  std::int64_t step) {
   auto const place = lane.place_of(rank);
   auto const behind = wrap(place - first, ring.ranks);
   auto const pieces = ring.chunks / ring.lanes;
@@ -93,15 +95,17 @@ std::optional<Message> pipeline_step(Schedule const& ring, Lane lane, std::int64
   return Message{lane.next(place), lane.index * pieces + piece, 1, ring.kind == CollectiveKind::kReduce};
 }
 
-std::optional<Message> broadcast_step(Schedule const& ring, std::int64_t rank, std::int64_t step, std::int64_t index) {
+std::optional<Message> ring_broadcast_step(Schedule const& ring, std::int64_t rank, std::int64_t step,
+                                           std::int64_t index) {
   auto const lane = Lane{ring, index};
-  return pipeline_step(ring, lane, lane.place_of(ring.root), rank, step);
+  return chain_step(ring, lane, lane.place_of(ring.root), rank, step);
 }
 
 /// From the rank after the root round to the root.
-std::optional<Message> reduce_step(Schedule const& ring, std::int64_t rank, std::int64_t step, std::int64_t index) {
+std::optional<Message> ring_reduce_step(Schedule const& ring, std::int64_t rank, std::int64_t step,
+                                        std::int64_t index) {
   auto const lane = Lane{ring, index};
-  return pipeline_step(ring, lane, lane.place_of(ring.root) + 1, rank, step);
+  return chain_step(ring, lane, lane.place_of(ring.root) + 1, rank, step);
 }
 
 bool is_pipeline(CollectiveKind kind) {
@@ -140,12 +144,12 @@ Schedule ring_schedule(CollectiveKind kind, std::int64_t ranks, std::int64_t roo
   switch (kind) {
     case CollectiveKind::kAllReduce:
       ring.steps = 2 * (ranks - 1);
-      ring.successor = all_reduce_step;
+      ring.successor = ring_all_reduce_step;
       break;
-    case CollectiveKind::kAllGather: ring.successor = gather_step; break;
-    case CollectiveKind::kReduceScatter: ring.successor = reduce_scatter_step; break;
-    case CollectiveKind::kBroadcast: ring.successor = broadcast_step; break;
-    case CollectiveKind::kReduce: ring.successor = reduce_step; break;
+    case CollectiveKind::kAllGather: ring.successor = ring_gather_step; break;
+    case CollectiveKind::kReduceScatter: ring.successor = ring_reduce_scatter_step; break;
+    case CollectiveKind::kBroadcast: ring.successor = ring_broadcast_step; break;
+    case CollectiveKind::kReduce: ring.successor = ring_reduce_step; break;
     default: TWINSTEP_CHECK(false, "a ring does not do this collective");
   }
   if (is_pipeline(kind) && ranks > 1) {
@@ -199,7 +203,7 @@ Duration ring_latency(FoldRequest const& request, RingWork const& work) {
 /// the next carries all lanes but one, W (p - 1) / p, and each GPU moves W / p through its NIC in each direction. Lanes
 /// stay on their rail because every second node walks them the other way round (NVIDIA/nccl src/graph/connect.cc,
 /// connectRings).
-void add_node(LoadSheet& sheet, FoldRequest const& request, RingWork const& work, std::int64_t held) {
+void add_ring_node(LoadSheet& sheet, FoldRequest const& request, RingWork const& work, std::int64_t held) {
   auto const& at = request.placement;
   auto const fewest = std::ranges::min(at.ranks_held());
   auto const lanes = static_cast<double>(fewest);
@@ -234,7 +238,7 @@ Folded fold_ring(FoldRequest const& request) {
   auto sheet = LoadSheet{request};
   for (auto const held : at.ranks_held()) {
     auto node = LoadSheet{request};
-    add_node(node, request, work, held);
+    add_ring_node(node, request, work, held);
     sheet.take_larger(node);
   }
   // A lane leaves each switch group once and enters it once.

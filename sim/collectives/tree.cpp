@@ -27,7 +27,8 @@ std::optional<Message> between_nodes(Schedule const& tree, std::int64_t rank, st
 }
 
 /// Up the chains to the first rank of each node, up the trees, down the trees, down the chains.
-std::optional<Message> all_reduce_step(Schedule const& tree, std::int64_t rank, std::int64_t step, std::int64_t lane) {
+std::optional<Message> tree_all_reduce_step(Schedule const& tree, std::int64_t rank, std::int64_t step,
+                                            std::int64_t lane) {
   auto const chain = tree.ranks_per_node - 1;
   auto const levels = tree.steps / 2 - chain;
   auto const place = rank % tree.ranks_per_node;
@@ -59,7 +60,7 @@ std::optional<Message> dealt_step(Schedule const& tree, std::int64_t rank, std::
     auto const place = of % tree.ranks_per_node;
     return of - place + wrap(place + shift, tree.ranks_per_node);
   };
-  auto message = all_reduce_step(tree, part == 0 ? rank : seen_from(rank, -part), step, lane % kLanes);
+  auto message = tree_all_reduce_step(tree, part == 0 ? rank : seen_from(rank, -part), step, lane % kLanes);
   if (message && part > 0) {
     message->to = seen_from(message->to, part);
     message->first_chunk += 2 * part;
@@ -91,9 +92,9 @@ constexpr double kFillBytesPerNic = 2 << 19;  ///< two chunks of 512 KiB
 /// Bytes that one channel passes on at a time (NVIDIA/nccl src/enqueue.cc, calcCollChunking). LL128's shrinks until
 /// the pipeline has enough pieces for its depth.
 std::int64_t chunk_bytes(FoldRequest const& request) {
-  constexpr auto kKiB = std::int64_t{1} << 10;
-  if (request.protocol == Protocol::kSimple) return 512 * kKiB;
-  if (request.protocol == Protocol::kLl) return 32 * kKiB;
+  using namespace literals;
+  if (request.protocol == Protocol::kSimple) return (512_KiB).count();
+  if (request.protocol == Protocol::kLl) return (32_KiB).count();
   auto const& at = request.placement;
   auto const per_node = static_cast<double>(at.ranks_per_node);
   auto const depth = 1 + static_cast<double>(floor_log2(at.nodes)) + 0.1 * per_node;
@@ -101,8 +102,8 @@ std::int64_t chunk_bytes(FoldRequest const& request) {
   auto const pieces = [&] {
     return static_cast<double>(request.size.count()) / static_cast<double>(request.channels * chunk);
   };
-  while (pieces() < depth * 64 / per_node && chunk > 128 * kKiB) chunk /= 2;
-  while (pieces() < depth * 16 / per_node && chunk > 32 * kKiB) chunk /= 2;
+  while (pieces() < depth * 64 / per_node && chunk > (128_KiB).count()) chunk /= 2;
+  while (pieces() < depth * 16 / per_node && chunk > (32_KiB).count()) chunk /= 2;
   return chunk;
 }
 

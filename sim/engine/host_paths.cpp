@@ -8,7 +8,6 @@ namespace twinstep::engine {
 namespace {
 
 using namespace program;
-using Hop = HostPaths::Hop;
 
 bool uses_host(Role const& role) {
   return std::ranges::any_of(role.operations, [&](Operation const& op) {
@@ -39,10 +38,10 @@ using Links = std::vector<ResourceId>;
 
 /// The hops of the representative's links, each as often as ranks of the cell cross it. `links_of` tells a GPU's.
 template <class LinksOf>
-std::vector<Hop> hops(CellOnNode const& at, LinksOf const& links_of) {
-  auto found = std::vector<Hop>{};
+std::vector<HostPaths::Hop> hops(CellOnNode const& at, LinksOf const& links_of) {
+  auto found = std::vector<HostPaths::Hop>{};
   for (auto const link : links_of(at.gpu)) {
-    if (std::ranges::find(found, link, &Hop::resource) != found.end()) continue;
+    if (std::ranges::find(found, link, &HostPaths::Hop::resource) != found.end()) continue;
     auto crossings = std::int64_t{0};
     for (auto const gpu : at.gpus) crossings += std::ranges::count(links_of(gpu), link);
     found.push_back({link, static_cast<double>(crossings)});
@@ -75,7 +74,7 @@ HostPaths::HostPaths(StepProgram const& program, Projection const& cells, Machin
   }
 }
 
-std::span<Hop const> HostPaths::of(CopyDirection direction, CellId cell) const {
+std::span<HostPaths::Hop const> HostPaths::of(CopyDirection direction, CellId cell) const {
   auto const& paths = paths_[cell.index()];
   switch (direction) {
     case CopyDirection::kHostToDevice: return paths.to_device;

@@ -51,9 +51,9 @@ void check_nesting(ForeignTree const& tree) {
   }
 }
 
-class Reader {
+class TomlReader {
  public:
-  explicit Reader(ForeignTree& tree) : tree_{tree} {}
+  explicit TomlReader(ForeignTree& tree) : tree_{tree} {}
 
   ValuePtr read(Toml const& value, std::size_t depth) {
     auto const offset = offset_of(value.location());
@@ -121,7 +121,7 @@ std::string_view complaint_of(std::string_view message) {
 Node parse_toml(Source source) {
   auto tree = ForeignTree{std::move(source), "TOML"};
   check_nesting(tree);
-  auto reader = Reader{tree};
+  auto reader = TomlReader{tree};
   auto stream = std::istringstream{tree.text()};
   auto document = std::optional<Toml>{};
   try {

@@ -34,9 +34,9 @@ std::optional<Number> read_whole(std::string_view text) {
   return number;
 }
 
-class Reader {
+class YamlReader {
  public:
-  explicit Reader(ForeignTree& tree) : tree_{tree} {}
+  explicit YamlReader(ForeignTree& tree) : tree_{tree} {}
 
   /// `otherwise` is the place of a value that has none of its own: an empty one.
   ValuePtr read(YAML::Node const& node, std::size_t otherwise, std::size_t depth) {
@@ -118,7 +118,7 @@ Node parse_yaml(Source source) {
     auto const documents = YAML::LoadAll(tree.text());
     if (documents.size() != 1)
       tree.refuse(0, fmt::format("found {} YAML documents, expected one", documents.size()), "keep one of them");
-    return Node{Reader{tree}.read(documents.front(), 0, 0)};
+    return Node{YamlReader{tree}.read(documents.front(), 0, 0)};
   } catch (YAML::Exception const& error) {
     tree.refuse_syntax(static_cast<std::size_t>(std::max(error.mark.pos, 0)), error.msg);
   }

@@ -11,7 +11,7 @@
 namespace twinstep::strategies {
 namespace {
 
-constexpr auto kNotModelled = std::to_array<NotModelled>({
+constexpr auto kNotModelledOfAccelerate = std::to_array<NotModelled>({
     {"dynamo_backend", R"(name what runs the kernels instead, "stack": "pytorch-compiled" of the cluster)", "NO"},
     {"dynamo_config", R"(name what runs the kernels instead, "stack": "pytorch-compiled" of the cluster)", {}},
     {"fp8_config", "the model trains in 16 bits", {}},
@@ -22,7 +22,7 @@ constexpr auto kNotModelled = std::to_array<NotModelled>({
     {"deepspeed_config.deepspeed_moe_layer_cls_names", "models are dense", {}},
 });
 
-constexpr auto kKeys = KnownKeys{
+constexpr auto kAccelerateKeys = KnownKeys{
     .format = "an accelerate configuration",
     .read = R"(
         distributed_type num_processes num_machines mixed_precision gradient_accumulation_steps gradient_clipping
@@ -46,7 +46,7 @@ constexpr auto kKeys = KnownKeys{
         deepspeed_config.deepspeed_inclusion_filter deepspeed_config.deepspeed_multinode_launcher
         deepspeed_config.offload_optimizer_nvme_path deepspeed_config.offload_param_nvme_path
         deepspeed_config.zero3_init_flag deepspeed_config.zero3_save_16bit_model)",
-    .not_modelled = kNotModelled,
+    .not_modelled = kNotModelledOfAccelerate,
 };
 
 /// accelerate numbers them from 1, in this order (accelerate/utils/constants.py, FSDP_SHARDING_STRATEGY).
@@ -55,12 +55,12 @@ constexpr auto kShardings =
 
 constexpr std::string_view kHybridZero2 = name_of(FsdpOptions::Sharding::kHybridShardZero2);
 
-class Reader {
+class AccelerateReader {
  public:
-  Reader(io::Node const& config, std::string directory) : config_{config}, directory_{std::move(directory)} {}
+  AccelerateReader(io::Node const& config, std::string directory) : config_{config}, directory_{std::move(directory)} {}
 
   UsersFile read() {
-    report_keys(config_, kKeys, out_.warnings);
+    report_keys(config_, kAccelerateKeys, out_.warnings);
     auto const type = config_.at("distributed_type");
     auto const name = type.string();
     if (name == "FSDP")
@@ -228,7 +228,7 @@ class Reader {
 }  // namespace
 
 UsersFile read_accelerate(io::Node const& config, std::string const& directory) {
-  return Reader{config, directory}.read();
+  return AccelerateReader{config, directory}.read();
 }
 
 }  // namespace twinstep::strategies

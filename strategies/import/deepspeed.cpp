@@ -8,7 +8,7 @@
 namespace twinstep::strategies {
 namespace {
 
-constexpr auto kNotModelled = std::to_array<NotModelled>({
+constexpr auto kNotModelledOfDeepSpeed = std::to_array<NotModelled>({
     {"amp", "the precision is that of fp16 or bf16", {}},
     {"bf16.bf16_master_weights_and_grads", "masters and gradients are fp32", {}},
     {"bf16.bf16_optimizer_states", "the optimizer's states are fp32", {}},
@@ -46,7 +46,7 @@ constexpr auto kNotModelled = std::to_array<NotModelled>({
 
 // allgather_bucket_size: where PyTorch has all_gather_into_tensor (1.13 and newer) DeepSpeed gathers without buckets
 // (deepspeed/runtime/utils.py, all_gather_dp_groups), as is simulated.
-constexpr auto kKeys = KnownKeys{
+constexpr auto kDeepSpeedKeys = KnownKeys{
     .format = "a DeepSpeed configuration",
     .read = R"(
         train_batch_size train_micro_batch_size_per_gpu gradient_accumulation_steps gradient_clipping
@@ -84,7 +84,7 @@ constexpr auto kKeys = KnownKeys{
         zero_optimization.stage3_gather_16bit_weights_on_model_save
         zero_optimization.stage3_gather_fp16_weights_on_model_save
         zero_optimization.stage3_partition_stream_chunk_size)",
-    .not_modelled = kNotModelled,
+    .not_modelled = kNotModelledOfDeepSpeed,
 };
 
 bool is_auto(io::Node const& node) {
@@ -96,12 +96,12 @@ std::optional<io::Node> find_in(io::Node const& config, std::string_view section
   return object ? object->find(key) : std::nullopt;
 }
 
-class Reader {
+class DeepSpeedReader {
  public:
-  explicit Reader(io::Node const& config) : config_{config} {}
+  explicit DeepSpeedReader(io::Node const& config) : config_{config} {}
 
   UsersFile read() {
-    report_keys(config_, kKeys, out_.warnings);
+    report_keys(config_, kDeepSpeedKeys, out_.warnings);
     refuse_other_parallelism();
     read_stage();
     read_batches();
@@ -268,7 +268,7 @@ class Reader {
 }  // namespace
 
 UsersFile read_deepspeed(io::Node const& config) {
-  return Reader{config}.read();
+  return DeepSpeedReader{config}.read();
 }
 
 }  // namespace twinstep::strategies

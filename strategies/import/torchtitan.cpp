@@ -10,7 +10,7 @@
 namespace twinstep::strategies {
 namespace {
 
-constexpr auto kNotModelled = std::to_array<NotModelled>({
+constexpr auto kNotModelledOfTorchtitan = std::to_array<NotModelled>({
     {"activation_checkpoint.early_stop", "recomputation stops as soon as backward has what it needs", "true"},
     {"activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns", "every second product is kept", {}},
     {"float8.enable_fsdp_float8_all_gather", "parameters are gathered in the precision of compute", {}},
@@ -23,7 +23,7 @@ constexpr auto kNotModelled = std::to_array<NotModelled>({
     {"training.enable_compiled_autograd", "backward is PyTorch's", {}},
 });
 
-constexpr auto kKeys = KnownKeys{
+constexpr auto kTorchtitanKeys = KnownKeys{
     .format = "a torchtitan configuration",
     .read = R"(
         training.batch_size training.local_batch_size training.global_batch_size training.seq_len training.max_norm
@@ -62,18 +62,18 @@ constexpr auto kKeys = KnownKeys{
         training.dataset training.dataset_path training.debug_moe_force_load_balance training.deterministic
         training.enable_async_tensor_parallel training.enable_loss_parallel training.gc_debug training.gc_freq
         training.seed training.steps training.warmup_steps)",
-    .not_modelled = kNotModelled,
+    .not_modelled = kNotModelledOfTorchtitan,
 };
 
 /// The first of `places` that the file has: {section, key}, newer ones first.
 using Place = std::pair<char const*, char const*>;
 
-class Reader {
+class TorchtitanReader {
  public:
-  explicit Reader(io::Node const& config) : config_{config} {}
+  explicit TorchtitanReader(io::Node const& config) : config_{config} {}
 
   UsersFile read() {
-    report_keys(config_, kKeys, out_.warnings);
+    report_keys(config_, kTorchtitanKeys, out_.warnings);
     refuse_other_parallelism();
     read_strategy();
     read_batches();
@@ -263,7 +263,7 @@ class Reader {
 }  // namespace
 
 UsersFile read_torchtitan(io::Node const& config) {
-  return Reader{config}.read();
+  return TorchtitanReader{config}.read();
 }
 
 }  // namespace twinstep::strategies

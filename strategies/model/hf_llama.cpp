@@ -18,7 +18,7 @@ struct Architecture {
 };
 
 // Source: transformers' configuration_*.py and modeling_*.py of each family.
-constexpr Architecture kLlama{.has_attention_bias_key = true, .has_mlp_bias_key = true};
+constexpr Architecture kLlamaArchitecture{.has_attention_bias_key = true, .has_mlp_bias_key = true};
 constexpr Architecture kMistral{.default_kv_heads = 8, .default_max_sequence = 131072};
 constexpr Architecture kQwen2{.default_kv_heads = 32, .default_max_sequence = 32768, .has_qkv_bias = true};
 constexpr Architecture kQwen3{.default_kv_heads = 32,
@@ -51,7 +51,7 @@ Transformer read_llama(io::Node const& config, std::vector<std::string>& warning
 }  // namespace
 
 std::vector<HfFamily> llama_families() {
-  return {{"LlamaForCausalLM", "llama", read_llama<kLlama>},
+  return {{"LlamaForCausalLM", "llama", read_llama<kLlamaArchitecture>},
           {"MistralForCausalLM", "mistral", read_llama<kMistral>},
           {"Qwen2ForCausalLM", "qwen2", read_llama<kQwen2>},
           {"Qwen3ForCausalLM", "qwen3", read_llama<kQwen3>}};

@@ -10,11 +10,11 @@ namespace {
 
 using enum ComputeNumber;
 
-constexpr auto kScatter = 0.05;  ///< of a measurement that a good model predicts
+constexpr auto kPredictionScatter = 0.05;  ///< of a measurement that a good model predicts
 
 /// What a prediction adds to the sum of squares.
 double residual_of(Seconds predicted, Seconds measured) {
-  return robust(std::log(predicted / measured) / kScatter, 1);
+  return robust(std::log(predicted / measured) / kPredictionScatter, 1);
 }
 
 std::size_t index(ComputeNumber number) {
@@ -27,9 +27,9 @@ bool is_short(KernelRecord const& record) {
 }
 
 /// Which numbers kernels decide, and why not the others.
-class Coverage {
+class DecidedNumbers {
  public:
-  explicit Coverage(std::vector<KernelRecord> const& kernels, ComputeFit& fit) : fit_{fit} {
+  explicit DecidedNumbers(std::vector<KernelRecord> const& kernels, ComputeFit& fit) : fit_{fit} {
     auto least_k = std::int64_t{0};
     auto most_k = std::int64_t{0};
     for (auto const& record : kernels) {
@@ -171,7 +171,7 @@ void fit_steps(std::vector<StepSample> const& steps, hardware::Node const& prior
 
 ComputeFit fit_compute(ComputeMeasurements const& measured, hardware::Node const& prior) {
   auto fit = ComputeFit{.values = values_of(prior)};
-  static_cast<void>(Coverage{measured.kernels, fit});
+  static_cast<void>(DecidedNumbers{measured.kernels, fit});
   fit_kernels(measured.kernels, prior, fit);
   fit_steps(measured.steps, prior, fit);
   return fit;

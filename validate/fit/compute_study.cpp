@@ -8,7 +8,7 @@ namespace {
 
 constexpr auto kFolds = std::size_t{5};
 constexpr auto kLeastForFolds = std::size_t{10};
-constexpr auto kScatter = 0.05;  ///< of one measurement, where there are too few to see it
+constexpr auto kMeasurementScatter = 0.05;  ///< of one measurement, where there are too few to see it
 
 /// Those that decide numbers: alone on their device, and no launches.
 std::vector<KernelRecord> alone(std::vector<KernelRecord> const& records) {
@@ -39,7 +39,8 @@ ComputeStudy::ComputeStudy(ComputeMeasurements const& measured, hardware::Node c
 }
 
 double ComputeStudy::spread(std::size_t number) const {
-  if (folds_.empty()) return kScatter / std::sqrt(static_cast<double>(std::max<std::int64_t>(1, fit_.points[number])));
+  if (folds_.empty())
+    return kMeasurementScatter / std::sqrt(static_cast<double>(std::max<std::int64_t>(1, fit_.points[number])));
   auto mean = 0.0;
   for (auto const& values : folds_) mean += std::log(values[number]) / static_cast<double>(folds_.size());
   auto squares = 0.0;

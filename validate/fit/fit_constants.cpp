@@ -9,7 +9,7 @@
 namespace twinstep::validate {
 namespace {
 
-constexpr auto kNoise = 0.1;             ///< of a good prediction, in logarithms
+constexpr auto kPredictionNoise = 0.1;   ///< of a good prediction, in logarithms
 constexpr auto kPointsInASystem = 20.0;  ///< independent ones that a system is worth, however many it measured
 
 /// Of one constant: a variable for each owner, and one for the mean of each pool. All in logarithms.
@@ -80,7 +80,7 @@ class Fit {
     }
     auto weights = shares_of_points(one.record());
     for (auto& weight : weights) weight *= kPointsInASystem / static_cast<double>(records_of_.at(one.record().system));
-    add_points(problem_, one, std::move(constants), std::move(weights), {kNoise});
+    add_points(problem_, one, std::move(constants), std::move(weights), {kPredictionNoise});
   }
 
   std::span<CollectiveCase*> cases_;

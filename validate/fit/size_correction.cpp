@@ -12,10 +12,10 @@
 namespace twinstep::validate {
 namespace {
 
-constexpr auto kNoise = 0.02;          ///< of a repeated measurement, in logarithms
-constexpr auto kPrior = 0.3;           ///< how far a factor may lie from 1
-constexpr auto kStepPerOctave = 0.16;  ///< how far neighbouring knots may, an octave apart
-constexpr auto kOctavesOfAKnot = 1.9;  ///< between knots, at least: every other size of a sweep that doubles
+constexpr auto kMeasurementNoise = 0.02;  ///< of a repeated measurement, in logarithms
+constexpr auto kPrior = 0.3;              ///< how far a factor may lie from 1
+constexpr auto kStepPerOctave = 0.16;     ///< how far neighbouring knots may, an octave apart
+constexpr auto kOctavesOfAKnot = 1.9;     ///< between knots, at least: every other size of a sweep that doubles
 
 double octaves(Bytes size) {
   return std::log2(static_cast<double>(std::max(std::int64_t{1}, size.count())));
@@ -53,7 +53,7 @@ double start_of(Bytes knot, std::span<Deviation const> points) {
 void add_point(LeastSquares& problem, std::vector<Bytes> const& knots, Deviation const& point) {
   auto const after = static_cast<std::size_t>(std::ranges::lower_bound(knots, point.size) - knots.begin());
   auto const wanted = std::log(point.factor);
-  auto const scale = point.certainty / kNoise;
+  auto const scale = point.certainty / kMeasurementNoise;
   if (knots[after] == point.size) {
     problem.add_term({after}, 1, [wanted, scale](auto values, auto residuals, bool) {
       residuals[0] = robust((values[0] - wanted) * scale);

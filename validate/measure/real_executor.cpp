@@ -10,14 +10,14 @@ namespace {
 using namespace program;
 
 constexpr auto kName = "sum";
-constexpr auto kScope = "agreement";
+constexpr auto kAgreementScope = "agreement";
 
 StepProgram sum_program(std::int64_t ranks) {
   auto builder = ProgramBuilder{Mesh{{{Axis::kData, ranks}}}};
   auto const world = builder.communicator("world", {Axis::kData});
   auto& role = builder.role("rank");
   auto const stream = role.stream("agreement");
-  role.enter(builder.name(kScope));
+  role.enter(builder.name(kAgreementScope));
   auto const number = role.buffer({.name = builder.name(kName),
                                    .elements = 1,
                                    .type = DataType::kFp64,
@@ -36,11 +36,11 @@ std::int64_t RealExecutor::sum(std::int64_t contribution) {
   auto is_there = true;
   for (auto const rank : ranks) {
     auto const value = rank == ranks.front() ? static_cast<double>(contribution) : 0.0;
-    is_there = write(rank, kName, kScope, std::span{&value, 1}) && is_there;
+    is_there = write(rank, kName, kAgreementScope, std::span{&value, 1}) && is_there;
   }
   static_cast<void>(run(program));
   if (!is_there) return sum(contribution);  // the first run made the buffers
-  return std::llround(read(ranks.front(), kName, kScope, 0, 1).front());
+  return std::llround(read(ranks.front(), kName, kAgreementScope, 0, 1).front());
 }
 
 }  // namespace twinstep::measure

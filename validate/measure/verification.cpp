@@ -10,7 +10,7 @@ namespace {
 
 using namespace program;
 
-constexpr auto kScope = "verification";
+constexpr auto kVerificationScope = "verification";
 
 /// The buffers of one type; those of another have other names.
 std::string received_name(DataType type) {
@@ -22,7 +22,7 @@ StepProgram verification_program(Exchange const& exchange, std::int64_t ranks, s
   auto const communicator = builder.communicator("world", {Axis::kData});
   auto& role = builder.role("rank");
   auto const stream = role.stream("verification");
-  role.enter(builder.name(kScope));
+  role.enter(builder.name(kVerificationScope));
   auto const buffer = [&](std::string const& name, MemoryCategory category) {
     return role.buffer({.name = builder.name(name),
                         .elements = capacity,
@@ -55,7 +55,7 @@ std::int64_t count_wrong_on(Executor const& executor, Exchange const& exchange, 
   auto const count = received_elements(exchange, ranks, rank);
   if (count == 0) return 0;
   auto const values =
-      executor.read(rank, received_name(exchange.type), kScope,
+      executor.read(rank, received_name(exchange.type), kVerificationScope,
                     static_cast<std::size_t>(first_element(exchange, ranks, rank)), static_cast<std::size_t>(count));
   // Values are multiples of 1/256, and of 1/256/ranks as averages.
   auto const tolerance = 1.0 / 1024 / static_cast<double>(ranks);

@@ -39,8 +39,8 @@ std::optional<std::int64_t> whole(std::optional<Node> const& node) {
   return node->integer();
 }
 
-constexpr double kLatest = 4e15;   // us: the year 2096, for traces that count from 1970
-constexpr double kLongest = 9e12;  // us: 104 days
+constexpr double kLatest = 4e15;        // us: the year 2096, for traces that count from 1970
+constexpr double kLongestEvent = 9e12;  // us: 104 days
 constexpr Nanoseconds kLatestBase = 4'000'000'000'000'000'000;
 
 class TraceReader {
@@ -99,7 +99,7 @@ class TraceReader {
     event.name = one_line(node.at("name").string());
     event.start = base_ + nanoseconds(node.at("ts"), kLatest);
     auto const length = node.find("dur");
-    event.end = event.start + (length ? nanoseconds(*length, kLongest) : 0);
+    event.end = event.start + (length ? nanoseconds(*length, kLongestEvent) : 0);
     event.row = {whole(node.find("pid")).value_or(0), whole(node.find("tid")).value_or(0)};
     return event;
   }

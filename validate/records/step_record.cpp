@@ -17,7 +17,7 @@ constexpr std::int64_t kMostWidth = 100'000'000;  // of a model, in any directio
 constexpr std::int64_t kMostLayers = 10'000;      // a program grows with them
 
 /// Text, or what else stands in its place: sources write `true` and "eager" under one key.
-std::string text_at(Node const& node, std::string_view key) {
+std::string word_at(Node const& node, std::string_view key) {
   auto const value = node.find(key);
   if (!value) return {};
   if (value->is(Node::Type::kBoolean)) return value->boolean() ? "true" : "false";
@@ -32,7 +32,7 @@ std::optional<std::int64_t> count_at(Node const& node, std::string_view key, std
   return count;
 }
 
-std::optional<bool> flag_at(Node const& node, std::string_view key) {
+std::optional<bool> optional_flag_at(Node const& node, std::string_view key) {
   auto const value = node.find(key);
   return value ? std::optional{value->boolean()} : std::nullopt;
 }
@@ -82,7 +82,7 @@ std::vector<StepMeasurement> measurements_of(Node const& record) {
 
 StepModel model_of(Node const& node) {
   auto const parameters = node.find("params");
-  return {.name = text_at(node, "name"),
+  return {.name = word_at(node, "name"),
           .parameters = parameters ? std::optional{positive(*parameters)} : std::nullopt,
           .layers = count_at(node, "layers", kMostLayers),
           .hidden = count_at(node, "hidden", kMostWidth),
@@ -92,9 +92,9 @@ StepModel model_of(Node const& node) {
           .ffn = count_at(node, "ffn", kMostWidth),
           .vocabulary = count_at(node, "vocab", kMostWidth),
           .sequence_length = count_at(node, "seq_len", kMostWidth),
-          .tied_embeddings = flag_at(node, "tied_embeddings"),
-          .positions = text_at(node, "pos_emb"),
-          .kind = text_at(node, "kind")};
+          .tied_embeddings = optional_flag_at(node, "tied_embeddings"),
+          .positions = word_at(node, "pos_emb"),
+          .kind = word_at(node, "kind")};
 }
 
 StepParallelism parallelism_of(Node const& node) {
@@ -103,8 +103,8 @@ StepParallelism parallelism_of(Node const& node) {
   return {.data = count_at(node, "dp"),
           .zero_stage = stage ? std::optional{stage->integer_from(0)} : std::nullopt,
           .zero1_group = count_at(node, "zero1_group"),
-          .fsdp_mode = text_at(node, "fsdp_mode"),
-          .ddp = text_at(node, "ddp"),
+          .fsdp_mode = word_at(node, "fsdp_mode"),
+          .ddp = word_at(node, "ddp"),
           .bucket_cap_mb = cap ? std::optional{positive(*cap)} : std::nullopt,
           .tensor = count_at(node, "tp").value_or(1),
           .pipeline = count_at(node, "pp").value_or(1),
@@ -113,22 +113,22 @@ StepParallelism parallelism_of(Node const& node) {
 }
 
 void read(Node const& node, StepRecord& record) {
-  record.kind = text_at(node, "kind");
-  record.stack = text_at(node, "stack");
+  record.kind = word_at(node, "kind");
+  record.stack = word_at(node, "stack");
   record.is_our_program = node.has("measurement");
   record.model = model_of(node.at("model"));
   record.parallelism = parallelism_of(node.at("parallelism"));
-  record.precision = text_at(node, "precision");
+  record.precision = word_at(node, "precision");
   record.micro_batch = count_at(node, "micro_batch");
   record.global_batch = count_at(node, "global_batch");
   record.accumulation = count_at(node, "grad_accum");
-  record.recompute = text_at(node, "activation_recompute");
-  record.flash_attention = flag_at(node, "flash_attention");
-  auto const compiled = text_at(node, "torch_compile");
+  record.recompute = word_at(node, "activation_recompute");
+  record.flash_attention = optional_flag_at(node, "flash_attention");
+  auto const compiled = word_at(node, "torch_compile");
   record.is_compiled = !compiled.empty() && compiled != "false" && compiled != "eager";
-  record.optimizer = text_at(node, "optimizer");
-  record.offload = text_at(node, "offload");
-  record.confidence = text_at(node, "confidence");
+  record.optimizer = word_at(node, "optimizer");
+  record.offload = word_at(node, "offload");
+  record.confidence = word_at(node, "confidence");
   if (auto const flags = node.find("flags"))
     for (auto const& flag : flags->elements()) record.flags.emplace_back(flag.string());
   record.cluster = node.find("cluster");
@@ -138,8 +138,8 @@ void read(Node const& node, StepRecord& record) {
 StepRecord record_of(Node const& node, std::size_t place) {
   auto record = StepRecord{.id = fmt::format("record {}", place), .family = "not named"};
   try {
-    if (auto id = text_at(node, "id"); !id.empty()) record.id = std::move(id);
-    if (auto family = text_at(node, "family"); !family.empty()) record.family = std::move(family);
+    if (auto id = word_at(node, "id"); !id.empty()) record.id = std::move(id);
+    if (auto family = word_at(node, "family"); !family.empty()) record.family = std::move(family);
     read(node, record);
   } catch (InputError const& error) {
     record.problem = error.what();
