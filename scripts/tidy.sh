@@ -10,14 +10,15 @@ if [ -z "$tidy" ]; then
   echo "clang-tidy is not installed: apt-get install clang-tidy" >&2
   exit 3
 fi
-quietly tidy-configure cmake --preset release -D BUILD_TESTING=ON
+# A folder of its own, which nothing is built in: each source is looked at alone, and so needs a command of its own.
+quietly tidy-configure cmake --preset release -B build/tidy -D BUILD_TESTING=ON -D CMAKE_UNITY_BUILD=OFF
 
 if [ $# -gt 0 ]; then files=("$@"); else mapfile -t files < <(git ls-files '*.cpp' ':!tests'); fi
 mkdir -p build/logs/tidy
 rm -f build/logs/tidy/*
 printf '%s\n' "${files[@]}" | xargs -P "$(nproc)" -I '{}' sh -c '
   log="build/logs/tidy/$(echo "$2" | tr / _).log"
-  "$1" -p build/release --quiet --extra-arg=-Wno-unknown-warning-option "$2" >"$log" 2>/dev/null || true' tidy "$tidy" '{}'
+  "$1" -p build/tidy --quiet --extra-arg=-Wno-unknown-warning-option "$2" >"$log" 2>/dev/null || true' tidy "$tidy" '{}'
 
 unparsed=()
 findings=0
