@@ -1,9 +1,9 @@
-#include <algorithm>
 #include <filesystem>
 
 #include <fmt/core.h>
 
 #include "sim/io/document.hpp"
+#include "tests/cli/refusals.hpp"
 #include "tests/cli/run_twinstep.hpp"
 #include "tests/support/catch.hpp"
 
@@ -29,13 +29,6 @@ Outcome calibrate(std::string const& cluster, std::string const& file, std::stri
   auto arguments = std::vector<std::string>{"calibrate", cluster, "--measurements", file, "--out", out};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run_twinstep(arguments);
-}
-
-void check_refused(Outcome const& outcome, std::string const& part) {
-  CHECK(outcome.exit_code == 2);
-  CHECK(outcome.out.empty());
-  CHECK(std::ranges::count(outcome.err, '\n') == 1);
-  CHECK_THAT(outcome.err, Catch::Contains(part));
 }
 
 double seconds_of(std::string const& cluster) {
@@ -100,13 +93,13 @@ TEST_CASE("calibrate takes no sweep of another library, and says where a GPU is 
     auto const more = fmt::format(R"("id": "ours", "{}": "{}", )", key, value);
     return folder.write("records.json", with(records(), R"("id": "ours", )", more));
   };
-  check_refused(calibrate("dgx-h100-ndr", of("backend", "gloo"), profile),
-                "ours: was measured with gloo, but dgx-h100-ndr runs nccl: name a cluster that runs the same");
+  check_refusal(calibrate("dgx-h100-ndr", of("backend", "gloo"), profile),
+                {"ours: was measured with gloo, but dgx-h100-ndr runs nccl: name a cluster that runs the same"});
   CHECK_FALSE(std::filesystem::exists(profile));
   auto const kernels = folder.write("kernels.json", R"([{"measurement": "gemm", "device": "a CPU", "backend": "gloo",
     "dtype": "bf16", "m": 4096, "n": 4096, "k": 4096, "time_us": 9e5}])");
-  check_refused(calibrate("dgx-h100-ndr", kernels, profile),
-                "kernels.json: was measured with gloo, but dgx-h100-ndr runs nccl");
+  check_refusal(calibrate("dgx-h100-ndr", kernels, profile),
+                {"kernels.json: was measured with gloo, but dgx-h100-ndr runs nccl"});
   auto const other = calibrate("dgx-h100-ndr", of("gpu", "NVIDIA A100-SXM4-80GB"), profile);
   CHECK(other.exit_code == 0);
   CHECK_THAT(other.err, Catch::Contains("ours: was measured on NVIDIA A100-SXM4-80GB, but dgx-h100-ndr has h100"));
@@ -117,8 +110,8 @@ TEST_CASE("what is predicted is not taken as measured", "[cli][calibrate]") {
   auto const predicted = run_twinstep({"collective", "dgx-h100-ndr", "--op", "all_reduce", "--ranks", "8", "--json"});
   auto const file = folder.write("predicted.json", predicted.out);
   auto const complaint = std::string{"predicted.json:1:1: found what `twinstep collective --json` predicts, expected"};
-  check_refused(run_twinstep({"validate", "collectives", file, "--cluster", "dgx-h100-ndr"}), complaint);
-  check_refused(calibrate("dgx-h100-ndr", file, folder.path("ours.json")), complaint);
+  check_refusal(run_twinstep({"validate", "collectives", file, "--cluster", "dgx-h100-ndr"}), {complaint});
+  check_refusal(calibrate("dgx-h100-ndr", file, folder.path("ours.json")), {complaint});
 }
 
 TEST_CASE("calibrate writes profiles that are read again, however far measurements lie from predictions",
@@ -186,19 +179,19 @@ TEST_CASE("calibrate refuses what it cannot use, and leaves the profile that is 
   auto const folder = Scratch{};
   auto const out = folder.write("out.json", "as it was");
   auto const unhealthy = folder.write("unhealthy.json", records("misconfigured"));
-  check_refused(calibrate("dgx-h100-ndr", unhealthy, out), "misconfigured");
-  check_refused(calibrate("dgx-h100-ndr", folder.path("none.json"), out), "none.json");
-  check_refused(calibrate("dgx-h100-ndr", folder.write("empty.json", "[]"), out), "found no record");
-  check_refused(calibrate("dgx-h101", folder.write("good.json", records()), out), "dgx-h100-ndr");
+  check_refusal(calibrate("dgx-h100-ndr", unhealthy, out), {"misconfigured"});
+  check_refusal(calibrate("dgx-h100-ndr", folder.path("none.json"), out), {"none.json"});
+  check_refusal(calibrate("dgx-h100-ndr", folder.write("empty.json", "[]"), out), {"found no record"});
+  check_refusal(calibrate("dgx-h101", folder.write("good.json", records()), out), {"dgx-h100-ndr"});
   auto const too_many = with(records(), "\"ranks\": 16", "\"ranks\": 64");
-  check_refused(calibrate("dgx-h100-ndr", folder.write("many.json", too_many), out), "64 ranks");
+  check_refusal(calibrate("dgx-h100-ndr", folder.write("many.json", too_many), out), {"64 ranks"});
   for (auto const* const time : {"0", "-1", "1e-300", "1e300"}) {
     auto const absurd = with(records(), "[1024, ", fmt::format("[512, {}], [1024, ", time));
-    check_refused(calibrate("dgx-h100-ndr", folder.write("absurd.json", absurd), out), "us, expected");
+    check_refusal(calibrate("dgx-h100-ndr", folder.write("absurd.json", absurd), out), {"us, expected"});
   }
   CHECK(read_file(out) == "as it was");
-  check_refused(calibrate("dgx-h100-ndr", folder.path("good.json"), folder.path("no/such/folder.json")),
-                "found no directory");
+  check_refusal(calibrate("dgx-h100-ndr", folder.path("good.json"), folder.path("no/such/folder.json")),
+                {"found no directory"});
 }
 
 TEST_CASE("calibrate does not replace what it reads", "[cli][calibrate]") {
@@ -207,9 +200,9 @@ TEST_CASE("calibrate does not replace what it reads", "[cli][calibrate]") {
   auto const profile = folder.path("ours.json");
   REQUIRE(calibrate("dgx-h100-ndr", file, profile).exit_code == 0);
   auto const before = read_file(profile);
-  check_refused(calibrate(profile, file, folder.path("./ours.json")),
-                "is an input and would be replaced; name another file");
-  check_refused(calibrate("dgx-h100-ndr", file, file), "is an input and would be replaced; name another file");
+  check_refusal(calibrate(profile, file, folder.path("./ours.json")),
+                {"is an input and would be replaced; name another file"});
+  check_refusal(calibrate("dgx-h100-ndr", file, file), {"is an input and would be replaced; name another file"});
   CHECK(read_file(profile) == before);
   CHECK(read_file(file) == records());
 }

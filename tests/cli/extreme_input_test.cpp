@@ -1,7 +1,7 @@
-#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "tests/cli/refusals.hpp"
 #include "tests/cli/run_twinstep.hpp"
 #include "tests/support/catch.hpp"
 
@@ -10,20 +10,12 @@ using namespace twinstep::tests;
 namespace {
 
 /// Runs the small scenario with these --set, as `--json`.
-Outcome simulate(std::vector<std::string> const& settings) {
+Outcome simulate_with(std::vector<std::string> const& settings) {
   auto const folder = Scratch{};
   folder.write("small.json", small_scenario());
   auto arguments = std::vector<std::string>{"simulate", "small.json", "--json"};
   for (auto const& setting : settings) arguments.insert(arguments.end(), {"--set", setting});
   return run_twinstep(arguments, folder.path(""));
-}
-
-void check_refusal(Outcome const& outcome, std::vector<std::string> const& says) {
-  INFO(outcome.err);
-  CHECK(outcome.exit_code == 2);
-  CHECK(outcome.out.empty());
-  CHECK(std::ranges::count(outcome.err, '\n') == 1);
-  for (auto const& part : says) CHECK_THAT(outcome.err, Catch::Contains(part));
 }
 
 struct Extreme {
@@ -44,12 +36,12 @@ TEST_CASE("a step longer than the simulated clock is the question's fault, not t
       {"cluster.gpu.efficiency.gemm_half_k=1e9", "cluster.gpu.peaks.bf16=1 GFLOP/s"},
       {"training.sequence_length=2147483648"},
   }));
-  check_refusal(simulate(settings),
+  check_refusal(simulate_with(settings),
                 {"twinstep: small.json: zero-3: ", "beyond the simulated clock", "106 days", "smaller model or batch"});
 }
 
 TEST_CASE("memory that 63 bits do not count is refused, not wrapped to a negative number", "[cli]") {
-  check_refusal(simulate({"cluster.gpu.context_memory=9000 PB", "cluster.library.buffers=9000 PB"}),
+  check_refusal(simulate_with({"cluster.gpu.context_memory=9000 PB", "cluster.library.buffers=9000 PB"}),
                 {"twinstep: small.json: zero-3: ", "more bytes than 63 bits count"});
 }
 
@@ -65,7 +57,7 @@ TEST_CASE("a machine's number that no machine has is refused at its place", "[cl
       {{"cluster.fabric.levels.0.hop_latency=2 h"}, {"/hop_latency: ", "\"2 h\"", "at most an hour"}},
       {{"cluster.node.gpus=100000"}, {"/cluster/node/gpus: ", "found 100000", "at most 1024"}},
   }));
-  check_refusal(simulate(each.settings), each.says);
+  check_refusal(simulate_with(each.settings), each.says);
 }
 
 TEST_CASE("training that cannot be simulated in time and memory is refused at its place", "[cli]") {
@@ -80,19 +72,19 @@ TEST_CASE("training that cannot be simulated in time and memory is refused at it
       {{"training.global_batch=null", "training.micro_batch=2147483648", "training.sequence_length=2147483648"},
        {"/training/micro_batch: ", "activations", "lower micro_batch or sequence_length"}},
   }));
-  check_refusal(simulate(each.settings), each.says);
+  check_refusal(simulate_with(each.settings), each.says);
 }
 
 TEST_CASE("the slowest parts that are allowed still give an answer", "[cli]") {
-  auto const outcome = simulate({"cluster.gpu.efficiency.gemm=0.000001", "cluster.node.host.launch=1 s",
-                                 "cluster.node.nic=1 Mb/s", "cluster.fabric.transport.step_latency=1 s"});
+  auto const outcome = simulate_with({"cluster.gpu.efficiency.gemm=0.000001", "cluster.node.host.launch=1 s",
+                                      "cluster.node.nic=1 Mb/s", "cluster.fabric.transport.step_latency=1 s"});
   INFO(outcome.err);
   CHECK(outcome.exit_code == 0);
   CHECK_THAT(outcome.out, !Catch::Contains(": -"));  // nothing wrapped below zero
 }
 
 TEST_CASE("only the types that can be trained in are proposed", "[cli]") {
-  auto const outcome = simulate({"training.precision=int9"});
+  auto const outcome = simulate_with({"training.precision=int9"});
   check_refusal(outcome, {"found \"int9\", expected one of bf16, fp16, tf32, fp32, fp64; known: bf16"});
   CHECK_THAT(outcome.err, !Catch::Contains("int8"));
 }
@@ -100,7 +92,7 @@ TEST_CASE("only the types that can be trained in are proposed", "[cli]") {
 TEST_CASE("a --set with a path of any length is refused in one line", "[cli]") {
   auto path = std::string{"cluster"};
   for (auto i = 0; i < 50'000; ++i) path += ".a";
-  auto const outcome = simulate({path + "=1"});
+  auto const outcome = simulate_with({path + "=1"});
   check_refusal(outcome, {"\"--set cluster.a.a", "more than 128 names"});
   CHECK(outcome.err.size() < 250);
 }

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
@@ -7,20 +6,13 @@
 #include <unistd.h>
 #include <vector>
 
+#include "tests/cli/refusals.hpp"
 #include "tests/cli/run_twinstep.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep::tests;
 
 namespace {
-
-void check_refusal(Outcome const& outcome, std::vector<std::string> const& says) {
-  INFO(outcome.err);
-  CHECK(outcome.exit_code == 2);
-  CHECK(outcome.out.empty());
-  CHECK(std::ranges::count(outcome.err, '\n') == 1);
-  for (auto const& part : says) CHECK_THAT(outcome.err, Catch::Contains(part));
-}
 
 Outcome trace_to(Scratch const& folder, std::string const& path) {
   folder.write("good.json", small_scenario());

@@ -7,6 +7,7 @@
 
 #include "reports/table.hpp"
 #include "sim/io/document.hpp"
+#include "tests/cli/refusals.hpp"
 #include "tests/cli/run_twinstep.hpp"
 #include "tests/support/catch.hpp"
 
@@ -71,14 +72,9 @@ std::vector<std::string> section_titles(io::Node const& page) {
   return titles;
 }
 
-void check_refusal(Scratch const& folder, std::vector<std::string> arguments, std::string_view says) {
+void check_report_refusal(Scratch const& folder, std::vector<std::string> arguments, std::string const& says) {
   arguments.insert(arguments.begin(), "report");
-  auto const outcome = run_twinstep(arguments, folder.path(""));
-  INFO(outcome.err);
-  CHECK(outcome.exit_code == 2);
-  CHECK(outcome.out.empty());
-  CHECK(std::ranges::count(outcome.err, '\n') == 1);
-  CHECK_THAT(outcome.err, Catch::Contains(std::string{says}));
+  check_refusal(run_twinstep(arguments, folder.path("")), {says});
 }
 
 }  // namespace
@@ -284,7 +280,8 @@ TEST_CASE("--out takes the form that its ending names", "[cli][report]") {
   CHECK_THAT(run_shell("TWINSTEP report bus.json --out /dev/stdout | cat", folder.path("")).out,
              Catch::StartsWith("<!doctype html>"));
   for (auto const* const name : {"a.xyz", "a.html.gz", "a."})
-    check_refusal(folder, {"bus.json", "--out", name}, "expected one of .html, .htm, .md, .csv, .json, .txt, or none");
+    check_report_refusal(folder, {"bus.json", "--out", name},
+                         "expected one of .html, .htm, .md, .csv, .json, .txt, or none");
 }
 
 TEST_CASE("several collectives stand in one chart", "[cli][report]") {
@@ -420,19 +417,19 @@ TEST_CASE("what has no page is refused in one line that says what has", "[cli][r
   folder.write("empty.json", "");
   folder.write("answer.json", run_twinstep({"simulate", "small.json", "--json"}, folder.path("")).out);
   folder.write("cut.sqlite", std::string{"SQLite format 3\0 and then nothing", 33});
-  check_refusal(folder, {"none.json"}, "none.json: found no such file");
-  check_refusal(folder, {"list.json"}, "found no object in braces; give a scenario");
-  check_refusal(folder, {"other.json"}, "found none of the results that have a page; give a scenario");
-  check_refusal(folder, {"empty.json"}, "empty.json");
-  check_refusal(folder, {"answer.json"}, "found an answer of simulate; give the scenario itself");
-  check_refusal(folder, {"cut.sqlite"}, "cut.sqlite");
+  check_report_refusal(folder, {"none.json"}, "none.json: found no such file");
+  check_report_refusal(folder, {"list.json"}, "found no object in braces; give a scenario");
+  check_report_refusal(folder, {"other.json"}, "found none of the results that have a page; give a scenario");
+  check_report_refusal(folder, {"empty.json"}, "empty.json");
+  check_report_refusal(folder, {"answer.json"}, "found an answer of simulate; give the scenario itself");
+  check_report_refusal(folder, {"cut.sqlite"}, "cut.sqlite");
   folder.write("hole.jsonl", R"({"point": 3, "settings": {}, "status": "ok", "tokens_per_s": null})");
   folder.write("null.json",
                R"({"plans": [{"cluster": null, "gpus": null}], "pareto": [], "warnings": [], "verdict": []})");
-  check_refusal(folder, {"."}, "directory");
-  check_refusal(folder, {"hole.jsonl"}, "hole.jsonl:1");
-  check_refusal(folder, {"null.json"}, "null.json");
-  check_refusal(folder, {"small.json", "other.json"}, "other.json");
+  check_report_refusal(folder, {"."}, "directory");
+  check_report_refusal(folder, {"hole.jsonl"}, "hole.jsonl:1");
+  check_report_refusal(folder, {"null.json"}, "null.json");
+  check_report_refusal(folder, {"small.json", "other.json"}, "other.json");
 }
 
 TEST_CASE("a pipe is refused as a result, which is read more than once", "[cli][report]") {
@@ -448,15 +445,16 @@ TEST_CASE("every result is read before the first scenario is simulated", "[cli][
   folder.write("slow.json", with(small_scenario(), R"("nodes": 2)", R"("nodes": 2, "node": {"nic": "1 b/s"})"));
   folder.write("wrong.json", with(small_scenario(), R"("micro_batch": 1)", R"("micro_batch": "one")"));
   folder.write("other.json", R"({"a": 1})");
-  check_refusal(folder, {"slow.json"}, "slow.json: zero-3: ");
-  check_refusal(folder, {"slow.json", "other.json"}, "other.json");
-  check_refusal(folder, {"slow.json", "wrong.json"}, "wrong.json");
+  check_report_refusal(folder, {"slow.json"}, "slow.json: zero-3: ");
+  check_report_refusal(folder, {"slow.json", "other.json"}, "other.json");
+  check_report_refusal(folder, {"slow.json", "wrong.json"}, "wrong.json");
 }
 
 TEST_CASE("settings of what is no scenario are refused", "[cli][report]") {
   auto const folder = Scratch{};
   folder.write("bus.json", run_twinstep({"collective", "dgx-h100-ndr", "--json", "-b", "1M", "-e", "1M"}).out);
-  check_refusal(folder, {"bus.json", "--set", "cluster.nodes=2"}, "--set cluster.nodes=2: bus.json is no scenario");
+  check_report_refusal(folder, {"bus.json", "--set", "cluster.nodes=2"},
+                       "--set cluster.nodes=2: bus.json is no scenario");
 }
 
 TEST_CASE("a report never replaces a result that it is made of, and is refused before it is computed",
@@ -464,10 +462,10 @@ TEST_CASE("a report never replaces a result that it is made of, and is refused b
   auto const folder = Scratch{};
   folder.write("small.json", small_scenario());
   for (auto const* const option : {"--out", "--markdown", "--csv", "--json"}) {
-    check_refusal(folder, {"small.json", option, "./small.json"},
-                  std::string{option} + " ./small.json: small.json is an input");
-    check_refusal(folder, {"small.json", option, "no/such/file"}, "found no directory \"no/such\"");
-    check_refusal(folder, {"small.json", option, ""}, "found an empty name");
+    check_report_refusal(folder, {"small.json", option, "./small.json"},
+                         std::string{option} + " ./small.json: small.json is an input");
+    check_report_refusal(folder, {"small.json", option, "no/such/file"}, "found no directory \"no/such\"");
+    check_report_refusal(folder, {"small.json", option, ""}, "found an empty name");
   }
   CHECK(read_file(folder.path("small.json")) == small_scenario());
   CHECK(folder.files() == std::vector<std::string>{"small.json"});

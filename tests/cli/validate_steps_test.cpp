@@ -2,6 +2,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "reports/table.hpp"
 #include "sim/io/document.hpp"
 #include "tests/cli/run_twinstep.hpp"
 #include "tests/support/catch.hpp"
@@ -25,11 +26,6 @@ Outcome validate_steps(std::vector<std::string> arguments) {
   return run_twinstep(arguments);
 }
 
-/// Columns that a line takes: bytes that do not continue a UTF-8 character.
-std::int64_t width(std::string const& line) {
-  return std::ranges::count_if(line, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
-}
-
 }  // namespace
 
 TEST_CASE("validate steps prints predictors, families and why records are skipped, in 80 columns", "[cli][steps]") {
@@ -43,7 +39,7 @@ TEST_CASE("validate steps prints predictors, families and why records are skippe
   auto lines = std::istringstream{outcome.out};
   for (auto line = std::string{}; std::getline(lines, line);) {
     INFO(line);
-    CHECK(width(line) <= 80);
+    CHECK(reports::display_width(line) <= 80);
   }
 }
 

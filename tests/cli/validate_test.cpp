@@ -1,7 +1,7 @@
-#include <algorithm>
 #include <sstream>
 
 #include "sim/io/document.hpp"
+#include "tests/cli/refusals.hpp"
 #include "tests/cli/run_twinstep.hpp"
 #include "tests/support/catch.hpp"
 
@@ -35,13 +35,6 @@ Outcome validate(std::vector<std::string> arguments) {
 
 std::string log_fixture() {
   return in_repository("tests/fixtures/nccl_tests.log");
-}
-
-void check_refused(Outcome const& outcome, std::string const& part) {
-  CHECK(outcome.exit_code == 2);
-  CHECK(outcome.out.empty());
-  CHECK(std::ranges::count(outcome.err, '\n') == 1);
-  CHECK_THAT(outcome.err, Catch::Contains(part));
 }
 
 }  // namespace
@@ -109,14 +102,14 @@ TEST_CASE("validate reads a log of nccl-tests on a machine that is named, beside
 }
 
 TEST_CASE("validate refuses a log without its machine, or on other nodes than its own", "[cli][validate]") {
-  check_refused(validate({log_fixture()}), "name it with --cluster");
-  check_refused(validate({log_fixture(), "--cluster", "dgx-h100-ndr"}), "\"gpus_per_node\": 2");
+  check_refusal(validate({log_fixture()}), {"name it with --cluster"});
+  check_refusal(validate({log_fixture(), "--cluster", "dgx-h100-ndr"}), {"\"gpus_per_node\": 2"});
 }
 
 TEST_CASE("validate refuses files that hold no measurements", "[cli][validate]") {
   auto const folder = Scratch{};
-  check_refused(validate({folder.path("none.json")}), "none.json");
-  check_refused(validate({folder.write("a.txt", "hello\n"), "--cluster", "dgx-h100-ndr"}), "found no row of a table");
-  check_refused(validate({folder.write("b.json", "[]")}), "found no record");
-  check_refused(validate({folder.write("c.json", R"([{"id": "x"}])")}), "collective");
+  check_refusal(validate({folder.path("none.json")}), {"none.json"});
+  check_refusal(validate({folder.write("a.txt", "hello\n"), "--cluster", "dgx-h100-ndr"}), {"found no row of a table"});
+  check_refusal(validate({folder.write("b.json", "[]")}), {"found no record"});
+  check_refusal(validate({folder.write("c.json", R"([{"id": "x"}])")}), {"collective"});
 }
