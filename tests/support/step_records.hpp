@@ -2,7 +2,9 @@
 
 #include <string>
 
-/// A step record as sources publish them, and small changes to it.
+#include "tests/support/texts.hpp"
+
+/// A step record as sources publish them.
 namespace twinstep::tests {
 
 /// MPT-30B on 16 nodes of H100: FSDP with full recomputation.
@@ -19,11 +21,6 @@ inline std::string foundry_record() {
     "confidence": "high",
     "cluster": {"gpu": "h100-80g", "gpus_per_node": 8, "nodes": 16, "intra": "nvswitch", "fabric": "infiniband",
                 "nics_per_node": 8, "nic_gbps": 400}})~";
-}
-
-/// `text` with its first `from` replaced; `from` must be there.
-inline std::string changed(std::string text, std::string const& from, std::string const& to) {
-  return text.replace(text.find(from), from.size(), to);
 }
 
 }  // namespace twinstep::tests

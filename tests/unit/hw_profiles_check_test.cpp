@@ -1,24 +1,13 @@
-#include <algorithm>
 #include <string>
 
 #include "hw_profiles/check.hpp"
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/texts.hpp"
 
 using namespace twinstep;
 using namespace twinstep::hw_profiles;
-
-namespace {
-
-bool any_contains(std::vector<std::string> const& findings, std::string_view part) {
-  return std::ranges::any_of(findings, [&](auto const& line) { return line.find(part) != std::string::npos; });
-}
-
-std::string changed(std::string text, std::string_view from, std::string_view to) {
-  return text.replace(text.find(from), from.size(), to);
-}
-
-}  // namespace
+using namespace twinstep::tests;
 
 TEST_CASE("every shipped profile keeps its schema and can be read", "[hw_profiles]") {
   for (auto const& profile : list_profiles()) {

@@ -4,6 +4,7 @@
 
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/texts.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;
@@ -16,10 +17,7 @@ std::string fixture_text() {
 }
 
 std::string replaced(std::string_view from, std::string_view to) {
-  auto text = fixture_text();
-  auto const at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
+  return tests::changed(fixture_text(), from, to);
 }
 
 }  // namespace

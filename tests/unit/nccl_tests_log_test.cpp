@@ -1,28 +1,25 @@
-#include <algorithm>
 
 #include "sim/io/document.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/texts.hpp"
 #include "validate/records/nccl_tests.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;
 using namespace twinstep::records;
+using tests::any_contains;
 
 namespace {
 
-std::vector<CollectiveLog> fixture() {
+std::vector<CollectiveLog> log_fixture() {
   return read_nccl_tests("nccl_tests.log", io::read_text(TWINSTEP_FIXTURES "/nccl_tests.log"));
 }
 
 /// The one table of `text`.
-CollectiveLog read_one(std::string const& text) {
+CollectiveLog read_one_log(std::string const& text) {
   auto const logs = read_nccl_tests("a.log", text);
   REQUIRE(logs.size() == 1);
   return logs.front();
-}
-
-bool has(std::vector<std::string> const& lines, std::string const& part) {
-  return std::ranges::any_of(lines, [&](std::string const& line) { return line.find(part) != std::string::npos; });
 }
 
 constexpr auto kHeader =
@@ -32,7 +29,7 @@ constexpr auto kHeader =
 }  // namespace
 
 TEST_CASE("a log names its collective, ranks, GPUs, library and settings", "[records][nccl-tests]") {
-  auto const logs = fixture();
+  auto const logs = log_fixture();
   REQUIRE(logs.size() == 2);
   auto const& log = logs.front();
   CHECK(log.collective == validate::MeasuredKind::kAllReduce);
@@ -50,7 +47,7 @@ TEST_CASE("a log names its collective, ranks, GPUs, library and settings", "[rec
 }
 
 TEST_CASE("rows survive launchers' prefixes and messages, even in their middle", "[records][nccl-tests]") {
-  auto const log = fixture().front();
+  auto const log = log_fixture().front();
   REQUIRE(log.rows.size() == 4);
   auto const& cut = log.rows.front();  // its times stand on the line after NCCL's message
   CHECK(cut.size == 1_KiB);
@@ -78,7 +75,7 @@ TEST_CASE("prefixes of launchers and of collectors of logs are looked through", 
           "#       size         count      type   redop    root     time   algbw   busbw #wrong",
           "  1024   256  float  sum  -1  10.00  0.10  0.10  0", "# Avg bus bandwidth    : 0.1"})
       text += prefix + std::string{line} + "\n";
-    auto const log = read_one(text);
+    auto const log = read_one_log(text);
     CHECK(log.ranks == 2);
     CHECK(log.rows.size() == 1);
     CHECK(log.average_bus_bandwidth.has_value());
@@ -88,7 +85,7 @@ TEST_CASE("prefixes of launchers and of collectors of logs are looked through", 
 
 TEST_CASE("columns of iterations and times of day beside the rows are looked over", "[records][nccl-tests]") {
   // NVIDIA/nccl-tests src/util.cu, writeResultHeader with per-iteration report and timestamps.
-  auto const log = read_one(
+  auto const log = read_one_log(
       "# Collective test starting: all_gather_perf\n"
       "#  size  count  type  redop  root  time  algbw  busbw  #wrong  i_min  i_max  i_p99  i_cv%  time  algbw  busbw  "
       "#wrong "
@@ -102,19 +99,19 @@ TEST_CASE("columns of iterations and times of day beside the rows are looked ove
 }
 
 TEST_CASE("a second run in the file is a log of its own, with one process for its GPUs", "[records][nccl-tests]") {
-  auto const log = fixture().back();
+  auto const log = log_fixture().back();
   CHECK(log.collective == validate::MeasuredKind::kAllToAll);
   CHECK(log.ranks == 2);
   CHECK(log.launcher == hardware::Launcher::kOneProcess);
   CHECK(log.environment.empty());
   CHECK(log.rows.size() == 1);
-  CHECK(has(log.warnings, ":39: the row of 16777216 bytes is cut off; it is left out"));
-  CHECK(has(log.warnings, "found no average"));
+  CHECK(any_contains(log.warnings, ":39: the row of 16777216 bytes is cut off; it is left out"));
+  CHECK(any_contains(log.warnings, "found no average"));
 }
 
 TEST_CASE("columns are read by their titles, as old versions order them", "[records][nccl-tests]") {
   // nccl-tests 2.0: no root, and the largest error instead of a count of wrong elements.
-  auto const old = read_one(
+  auto const old = read_one_log(
       "./all_reduce_perf -g 2\n"
       "#       size         count    type   redop     time   algbw   busbw   error     time   algbw   busbw   error\n"
       "     1048576        262144   float     sum    50.00   20.97   20.97   1e-06    49.00   21.40   21.40   1e-06\n"
@@ -122,7 +119,7 @@ TEST_CASE("columns are read by their titles, as old versions order them", "[reco
   CHECK(old.rows.at(0).in_place->time == 49_us);
   CHECK_FALSE(old.rows.at(0).out_of_place->wrong.has_value());
   // NCCL 1: other words.
-  auto const oldest = read_one(
+  auto const oldest = read_one_log(
       "#      bytes             N    type      op     time  algbw  busbw      res     time  algbw  busbw      res\n"
       "     1048576        262144   float     sum    0.050  20.97  20.97    0e+00    0.049  21.40  21.40    0e+00\n");
   CHECK(oldest.rows.at(0).count == 262144);
@@ -130,16 +127,16 @@ TEST_CASE("columns are read by their titles, as old versions order them", "[reco
 }
 
 TEST_CASE("a table may have one half, times with exponents, and no header", "[records][nccl-tests]") {
-  auto const one_half = read_one(
+  auto const one_half = read_one_log(
       "# sendrecv_perf\n#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
       "  8589934592    2147483648     float    none      -1  1.2e+06    7.16    7.16      0\n");
   CHECK(one_half.collective == validate::MeasuredKind::kSendReceive);
   CHECK(one_half.rows.at(0).out_of_place->time == Duration{1'200'000'000'000});
   CHECK_FALSE(one_half.rows.at(0).in_place.has_value());
-  auto const bare = read_one("  1024   256  float  sum  -1  10.00  0.10  0.18  0  11.00  0.09  0.16  0\n");
+  auto const bare = read_one_log("  1024   256  float  sum  -1  10.00  0.10  0.18  0  11.00  0.09  0.16  0\n");
   CHECK(bare.rows.at(0).in_place->time == 11_us);
-  CHECK(has(bare.warnings, "does not say which collective"));
-  CHECK(has(bare.warnings, "does not say how many ranks"));
+  CHECK(any_contains(bare.warnings, "does not say which collective"));
+  CHECK(any_contains(bare.warnings, "does not say how many ranks"));
 }
 
 TEST_CASE("element types and reductions of one table become logs of their own", "[records][nccl-tests]") {
@@ -155,32 +152,33 @@ TEST_CASE("element types and reductions of one table become logs of their own", 
 
 TEST_CASE("rccl-tests are told from nccl-tests", "[records][nccl-tests]") {
   auto const log =
-      read_one(std::string{"rccl-tests: Version develop:448c4c7\n# Using devices\n"
-                           "#   Rank  0 Pid 3844613 on     gpu-53 device  0 [0000:05:00.0] AMD Instinct MI300X\n"
-                           "RCCL version : 2.22.3-HEAD:7d8d67c\n"} +
-               kHeader + "  1024  256  float  sum  -1  10.0  0.1  0.1  0  10.0  0.1  0.1  0\n");
+      read_one_log(std::string{"rccl-tests: Version develop:448c4c7\n# Using devices\n"
+                               "#   Rank  0 Pid 3844613 on     gpu-53 device  0 [0000:05:00.0] AMD Instinct MI300X\n"
+                               "RCCL version : 2.22.3-HEAD:7d8d67c\n"} +
+                   kHeader + "  1024  256  float  sum  -1  10.0  0.1  0.1  0  10.0  0.1  0.1  0\n");
   CHECK(log.is_rccl);
   CHECK(log.library_version == "2.22.3");
   CHECK(log.device_names().at(0) == "AMD Instinct MI300X");
 }
 
 TEST_CASE("a row whose time is no number is left out", "[records][nccl-tests]") {
-  auto const log = read_one(std::string{"# all_gather_perf\n"} + kHeader +
-                            "  1024  256  float  none  -1  10.0  0.1  0.1  0  10.0  0.1  0.1  0\n"
-                            "  2048  512  float  none  -1  -nan  0.1  0.1  0  10.0  0.1  0.1  0\n"
-                            "  4096  512  float  none  -1  -3.0  0.1  0.1  0  10.0  0.1  0.1  0\n");
+  auto const log = read_one_log(std::string{"# all_gather_perf\n"} + kHeader +
+                                "  1024  256  float  none  -1  10.0  0.1  0.1  0  10.0  0.1  0.1  0\n"
+                                "  2048  512  float  none  -1  -nan  0.1  0.1  0  10.0  0.1  0.1  0\n"
+                                "  4096  512  float  none  -1  -3.0  0.1  0.1  0  10.0  0.1  0.1  0\n");
   CHECK(log.rows.size() == 1);
-  CHECK(has(log.warnings, "the row of 2048 bytes has a time that is no number; it is left out"));
-  CHECK(has(log.warnings, "the row of 4096 bytes has a time that is no number; it is left out"));
+  CHECK(any_contains(log.warnings, "the row of 2048 bytes has a time that is no number; it is left out"));
+  CHECK(any_contains(log.warnings, "the row of 4096 bytes has a time that is no number; it is left out"));
 }
 
 TEST_CASE("wrong elements and failed programs are said", "[records][nccl-tests]") {
-  auto const log = read_one(std::string{"# all_gather_perf\n"} + kHeader +
-                            "  1024  256  float  none  -1  10.0  0.1  0.1  7  10.0  0.1  0.1  0\n"
-                            "  2048  512  float  none  -1 node0: Test CUDA failure common.cu:389 'illegal address'\n");
-  CHECK(has(log.warnings, "7 elements were wrong at 1024 bytes"));
+  auto const log =
+      read_one_log(std::string{"# all_gather_perf\n"} + kHeader +
+                   "  1024  256  float  none  -1  10.0  0.1  0.1  7  10.0  0.1  0.1  0\n"
+                   "  2048  512  float  none  -1 node0: Test CUDA failure common.cu:389 'illegal address'\n");
+  CHECK(any_contains(log.warnings, "7 elements were wrong at 1024 bytes"));
   CHECK(log.rows.size() == 1);
-  CHECK(has(log.warnings, "found no average"));
+  CHECK(any_contains(log.warnings, "found no average"));
 }
 
 TEST_CASE("a file without a table is refused with the way out", "[records][nccl-tests]") {
@@ -190,7 +188,7 @@ TEST_CASE("a file without a table is refused with the way out", "[records][nccl-
 }
 
 TEST_CASE("a log becomes a record that says null where it is silent", "[records][nccl-tests]") {
-  auto const document = io::parse({"records", records_json("dir/nccl_tests.log", fixture())});
+  auto const document = io::parse({"records", records_json("dir/nccl_tests.log", log_fixture())});
   auto const first = document.elements().at(0);
   CHECK(first.at("collective").string() == "all_reduce");
   CHECK(first.at("gpus_per_node").integer() == 2);

@@ -1,36 +1,22 @@
 #include "validate/records/nccl_topology.hpp"
 
-#include <algorithm>
-
 #include <fmt/core.h>
 
-#include "hw_profiles/check.hpp"
 #include "sim/io/document.hpp"
 #include "tests/support/catch.hpp"
-#include "validate/records/node_profile.hpp"
+#include "tests/support/node_profiles.hpp"
+#include "tests/support/texts.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;
 using namespace twinstep::records;
+using namespace twinstep::tests;
 using hardware::IntraNode;
 
 namespace {
 
-NodeFacts read_fixture(std::string const& name, SelfLinks self_links = SelfLinks::kRefuse) {
+NodeFacts read_topology(std::string const& name, SelfLinks self_links = SelfLinks::kRefuse) {
   return read_nccl_topology(name, io::read_text(TWINSTEP_FIXTURES "/topo/" + name), self_links);
-}
-
-bool has(std::vector<std::string> const& lines, std::string const& part) {
-  return std::ranges::any_of(lines, [&](std::string const& line) { return line.find(part) != std::string::npos; });
-}
-
-/// The profile of the facts, which `profiles check` must accept.
-io::Node profile_of(NodeFacts& facts, std::string const& gpu = {}) {
-  auto const text = node_profile(facts, gpu);
-  INFO(text);
-  auto const findings = hw_profiles::check_profile(hw_profiles::Kind::kNode, "node.json", text);
-  CHECK(findings == std::vector<std::string>{});
-  return io::parse({"node.json", text});
 }
 
 double rate(io::Node const& profile, std::string_view key) {
@@ -58,7 +44,7 @@ std::string system_of(int gpus, std::vector<std::array<int, 3>> const& links) {
 }  // namespace
 
 TEST_CASE("a full dump gives GPUs, switch links, PCIe and NICs", "[records][nccl-topology]") {
-  auto facts = read_fixture("oci-bm-gpu-h100-8-topo.xml");
+  auto facts = read_topology("oci-bm-gpu-h100-8-topo.xml");
   REQUIRE(facts.gpus.size() == 8);
   CHECK(facts.gpus[0].compute_capability == 90);
   CHECK(facts.gpus[0].switch_links == 18);  // 5 + 5 + 4 + 4
@@ -70,25 +56,25 @@ TEST_CASE("a full dump gives GPUs, switch links, PCIe and NICs", "[records][nccl
 }
 
 TEST_CASE("bridges that report Gen1 or Gen2 above faster links are no bottleneck", "[records][nccl-topology]") {
-  auto facts = read_fixture("oci-bm-gpu-h100-8-topo.xml");
+  auto facts = read_topology("oci-bm-gpu-h100-8-topo.xml");
   // 32 GT/s x 16 lanes x 128/130 / 8 = 63.0 GB/s; the top bridges' 5 GT/s would be 8.
   CHECK(facts.gpus[0].pcie->bandwidth().count() == Approx(63.0e9).epsilon(0.001));
-  CHECK(has(facts.warnings, "8 bridges report Gen1 or Gen2 above faster links"));
+  CHECK(any_contains(facts.warnings, "8 bridges report Gen1 or Gen2 above faster links"));
   auto const profile = profile_of(facts);
   CHECK(rate(profile, "gpu_link") == 450e9);  // 18 links of 25 GB/s
   CHECK(rate(profile, "nic") == 22.5e9);      // 180000 Mb/s
   CHECK(count(profile, "nics") == 16);
   CHECK(count(profile, "gpus_per_pcie_switch") == 1);
   CHECK_FALSE(profile.has("pcie"));  // Gen5 as the shipped node has
-  CHECK(has(facts.warnings, "180 Gb/s is no rate of an Ethernet or InfiniBand port"));
+  CHECK(any_contains(facts.warnings, "180 Gb/s is no rate of an Ethernet or InfiniBand port"));
   CHECK(profile.at("gpus").at("source").string() == "NCCL topology file oci-bm-gpu-h100-8-topo.xml");
 }
 
 TEST_CASE("a file for NCCL keeps the profile's NVLinks and says that NCCL fills them in", "[records][nccl-topology]") {
   for (auto const* const name : {"aws-p4d-24xl-topo.xml", "azure-ndv4-topo.xml"}) {
-    auto facts = read_fixture(name);
-    CHECK(has(facts.warnings, "into which NCCL itself fills the GPUs' NVLinks"));
-    CHECK(has(facts.warnings, "found no speed for NIC"));
+    auto facts = read_topology(name);
+    CHECK(any_contains(facts.warnings, "into which NCCL itself fills the GPUs' NVLinks"));
+    CHECK(any_contains(facts.warnings, "found no speed for NIC"));
     auto const profile = profile_of(facts);
     CHECK_FALSE(profile.has("intra"));
     CHECK(count(profile, "gpus") == 8);
@@ -97,29 +83,29 @@ TEST_CASE("a file for NCCL keeps the profile's NVLinks and says that NCCL fills 
 }
 
 TEST_CASE("Gen3 rates of GPUs with Gen4 slots are warned about", "[records][nccl-topology]") {
-  auto facts = read_fixture("aws-p4d-24xl-topo.xml");
+  auto facts = read_topology("aws-p4d-24xl-topo.xml");
   auto const profile = profile_of(facts);
-  CHECK(has(facts.warnings, "the PCIe links of 8 GT/s x 16 carry 15.75 GB/s, the slot of a100-sxm4-40 31.5"));
+  CHECK(any_contains(facts.warnings, "the PCIe links of 8 GT/s x 16 carry 15.75 GB/s, the slot of a100-sxm4-40 31.5"));
   CHECK(count(profile, "nics") == 4);
 }
 
 TEST_CASE("GPUs that only their PCIe rate tells are chosen by it, with a warning", "[records][nccl-topology]") {
-  auto facts = read_fixture("azure-ndv4-topo.xml");
+  auto facts = read_topology("azure-ndv4-topo.xml");
   CHECK_FALSE(profile_of(facts).at("profile").string().empty());
-  CHECK(has(facts.warnings, "only their PCIe links (16 GT/s)"));
-  auto asked = read_fixture("azure-ndv4-topo.xml");
+  CHECK(any_contains(facts.warnings, "only their PCIe links (16 GT/s)"));
+  auto asked = read_topology("azure-ndv4-topo.xml");
   CHECK_THAT(std::string{profile_of(asked, "a100-sxm4-80").at("description").string()},
              Catch::Contains("a100-sxm4-80"));
   CHECK_THROWS_WITH(node_profile(asked, "a100-sxm4-81"), Catch::Contains("did you mean \"a100-sxm4-80\""));
 }
 
 TEST_CASE("links of a GPU to itself are refused, or left out when asked", "[records][nccl-topology]") {
-  CHECK_THROWS_WITH(read_fixture("azure-ncv4-topo.xml"),
+  CHECK_THROWS_WITH(read_topology("azure-ncv4-topo.xml"),
                     Catch::Contains("azure-ncv4-topo.xml: found links of GPU 0001:00:00.0") &&
                         Catch::Contains("lead to the GPU itself") && Catch::Contains("--repair"));
-  auto facts = read_fixture("azure-ncv4-topo.xml", SelfLinks::kLeaveOut);
-  CHECK(has(facts.warnings, "lead to the GPU itself: left out"));
-  CHECK(has(facts.warnings, "found no PCIe speed for GPU"));
+  auto facts = read_topology("azure-ncv4-topo.xml", SelfLinks::kLeaveOut);
+  CHECK(any_contains(facts.warnings, "lead to the GPU itself: left out"));
+  CHECK(any_contains(facts.warnings, "found no PCIe speed for GPU"));
   auto const profile = profile_of(facts);
   CHECK(profile.at("intra").string() == "pcie-staged");
   CHECK(count(profile, "gpus") == 4);
@@ -159,20 +145,20 @@ TEST_CASE("links between GPUs have a shape: pairs, mesh, cube mesh", "[records][
 
 TEST_CASE("odd links and NICs are warned about", "[records][nccl-topology]") {
   auto facts = read_nccl_topology("a.xml", system_of(2, {{0, 1, 12}, {1, 0, 6}, {1, 9, 3}}));
-  CHECK(has(facts.warnings, "the larger number is taken"));
-  CHECK(has(facts.warnings, "links lead to 9, which the file does not have"));
-  CHECK(has(facts.warnings, "found no NIC"));
+  CHECK(any_contains(facts.warnings, "the larger number is taken"));
+  CHECK(any_contains(facts.warnings, "links lead to 9, which the file does not have"));
+  CHECK(any_contains(facts.warnings, "found no NIC"));
   CHECK(facts.gpus[1].peer_links.at(0) == 12);
   auto const slow = read_nccl_topology(
       "a.xml",
       R"(<system><cpu><pci busid="1" class="0x030000"/><nic><net name="eth0" speed="-1"/></nic></cpu></system>)");
-  CHECK(has(slow.warnings, "found no speed for NIC eth0 (NCCL then assumes 10 Gb/s)"));
+  CHECK(any_contains(slow.warnings, "found no speed for NIC eth0 (NCCL then assumes 10 Gb/s)"));
 }
 
 TEST_CASE("a dump says what it cannot know", "[records][nccl-topology]") {
-  auto const facts = read_fixture("oci-bm-gpu-h100-8-topo.xml");
-  CHECK(has(facts.unknowns, "the fabric beyond the NICs"));
-  CHECK(has(facts.unknowns, "peak rates"));
+  auto const facts = read_topology("oci-bm-gpu-h100-8-topo.xml");
+  CHECK(any_contains(facts.unknowns, "the fabric beyond the NICs"));
+  CHECK(any_contains(facts.unknowns, "peak rates"));
 }
 
 TEST_CASE("what is no topology is refused in one line with the way out", "[records][nccl-topology]") {

@@ -1,31 +1,19 @@
 #include "validate/records/nvidia_smi.hpp"
 
-#include <algorithm>
-
-#include "hw_profiles/check.hpp"
 #include "sim/io/document.hpp"
 #include "tests/support/catch.hpp"
-#include "validate/records/node_profile.hpp"
+#include "tests/support/node_profiles.hpp"
+#include "tests/support/texts.hpp"
 
 using namespace twinstep;
 using namespace twinstep::records;
+using namespace twinstep::tests;
 using hardware::IntraNode;
 
 namespace {
 
-NodeFacts read_fixture(std::string const& name) {
+NodeFacts read_smi_table(std::string const& name) {
   return read_nvidia_smi(name, io::read_text(TWINSTEP_FIXTURES "/topo/nvidia-smi-topo-" + name));
-}
-
-bool has(std::vector<std::string> const& lines, std::string const& part) {
-  return std::ranges::any_of(lines, [&](std::string const& line) { return line.find(part) != std::string::npos; });
-}
-
-io::Node profile_of(NodeFacts& facts, std::string const& gpu = {}) {
-  auto const text = node_profile(facts, gpu);
-  INFO(text);
-  CHECK(hw_profiles::check_profile(hw_profiles::Kind::kNode, "node.json", text) == std::vector<std::string>{});
-  return io::parse({"node.json", text});
 }
 
 std::string refusal(std::string const& text) {
@@ -40,7 +28,7 @@ std::string refusal(std::string const& text) {
 }  // namespace
 
 TEST_CASE("all links to everyone are NVSwitch; NICs of storage are left out", "[records][nvidia-smi]") {
-  auto facts = read_fixture("dgx-a100-40gb.txt");
+  auto facts = read_smi_table("dgx-a100-40gb.txt");
   REQUIRE(facts.gpus.size() == 8);
   CHECK(facts.gpus[3].switch_links == 12);
   CHECK(find_intra(facts) == IntraNode::kNvSwitch);
@@ -49,13 +37,13 @@ TEST_CASE("all links to everyone are NVSwitch; NICs of storage are left out", "[
   auto const profile = profile_of(facts);
   CHECK(profile.at("gpu_link").at("value").bandwidth().count() == 300e9);  // 12 links of 25 GB/s
   CHECK(profile.at("nics").at("value").integer() == 8);                    // of 10
-  CHECK(has(facts.warnings, "NIC8, NIC9 share no PCIe switch with a GPU"));
-  CHECK(has(facts.warnings, "only their NVLinks (12)"));
-  CHECK(has(facts.unknowns, "the NICs' rates"));
+  CHECK(any_contains(facts.warnings, "NIC8, NIC9 share no PCIe switch with a GPU"));
+  CHECK(any_contains(facts.warnings, "only their NVLinks (12)"));
+  CHECK(any_contains(facts.unknowns, "the NICs' rates"));
 }
 
 TEST_CASE("rows of NICs may be missing: columns say the same", "[records][nvidia-smi]") {
-  auto facts = read_fixture("hgx-h100-10nic-gpu-rows.txt");
+  auto facts = read_smi_table("hgx-h100-10nic-gpu-rows.txt");
   CHECK(facts.nics.size() == 10);
   CHECK(facts.nics[5].nearest == std::vector<std::size_t>{3});
   CHECK(facts.nics[5].distance == Distance::kPix);
@@ -66,7 +54,7 @@ TEST_CASE("rows of NICs may be missing: columns say the same", "[records][nvidia
 }
 
 TEST_CASE("some links to some others are a cube mesh", "[records][nvidia-smi]") {
-  auto facts = read_fixture("v100-sxm2-8gpu-cube-mesh.txt");
+  auto facts = read_smi_table("v100-sxm2-8gpu-cube-mesh.txt");
   CHECK(facts.gpus[0].links() == 6);  // 1 + 1 + 2 + 2
   auto const profile = profile_of(facts);
   CHECK(profile.at("intra").string() == "cube-mesh");
@@ -75,8 +63,8 @@ TEST_CASE("some links to some others are a cube mesh", "[records][nvidia-smi]") 
 }
 
 TEST_CASE("two GPUs with a bridge are a pair; without, they stage through the host", "[records][nvidia-smi]") {
-  auto pair = read_fixture("2gpu-workstations.txt");
-  CHECK(has(pair.warnings, "has 2 matrices: the first is read"));
+  auto pair = read_smi_table("2gpu-workstations.txt");
+  CHECK(any_contains(pair.warnings, "has 2 matrices: the first is read"));
   CHECK(find_intra(pair) == IntraNode::kPairs);
   CHECK(profile_of(pair, "rtx3090-24").at("intra").string() == "pairs");
   auto apart = read_nvidia_smi("a.txt", "     GPU0 GPU1 CPU Affinity\nGPU0  X  PHB  0-11\nGPU1 PHB  X  0-11\n");
@@ -109,8 +97,8 @@ TEST_CASE("a terminal's underlines do not matter", "[records][nvidia-smi]") {
 
 TEST_CASE("what a matrix says in two ways, or once, is warned about", "[records][nvidia-smi]") {
   auto const torn = read_nvidia_smi("a.txt", "GPU0 GPU1 NIC0 CPU\nGPU0 X NV4 PIX 0-3\nGPU1 SYS X\n");
-  CHECK(has(torn.warnings, "row GPU0 says NV4 of GPU1, whose row says SYS back: SYS is taken"));
-  CHECK(has(torn.warnings, "row GPU1 ends before column NIC0"));
+  CHECK(any_contains(torn.warnings, "row GPU0 says NV4 of GPU1, whose row says SYS back: SYS is taken"));
+  CHECK(any_contains(torn.warnings, "row GPU1 ends before column NIC0"));
   CHECK(read_nvidia_smi("a.txt", "GPU0 GPU1\nGPU0 X NV4\n").gpus[1].peer_links.at(0) == 4);  // from GPU0's row
 }
 

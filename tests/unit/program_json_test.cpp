@@ -5,6 +5,7 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/four_ranks.hpp"
+#include "tests/support/texts.hpp"
 
 using namespace twinstep;
 using namespace twinstep::program;
@@ -12,14 +13,8 @@ using namespace twinstep::tests;
 
 namespace {
 
-StepProgram read(std::string text) {
+StepProgram program_in(std::string text) {
   return io::read_program(io::parse({"program.json", std::move(text)}));
-}
-
-std::string replace(std::string text, std::string_view from, std::string_view to) {
-  auto const at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
 }
 
 /// A program that has one of everything.
@@ -81,8 +76,8 @@ StepProgram everything() {
 }  // namespace
 
 TEST_CASE("a program comes back from its text as it was", "[io][program_json]") {
-  CHECK(read(io::to_json(four_ranks())) == four_ranks());
-  CHECK(read(io::to_json(everything())) == everything());
+  CHECK(program_in(io::to_json(four_ranks())) == four_ranks());
+  CHECK(program_in(io::to_json(everything())) == everything());
 }
 
 TEST_CASE("the text of a small program reads as it is kept", "[io][program_json]") {
@@ -94,11 +89,11 @@ TEST_CASE("the text of a small program reads as it is kept", "[io][program_json]
 TEST_CASE("names that two streams share give way to indices", "[io][program_json]") {
   auto program = four_ranks();
   program.roles[0].streams[1].name = program.roles[0].streams[0].name;
-  CHECK(read(io::to_json(program)) == program);
+  CHECK(program_in(io::to_json(program)) == program);
 }
 
 TEST_CASE("a hand-written program needs no table of names", "[io][program_json]") {
-  auto const program = read(R"({"kind": "step-program", "mesh": [{"axis": "data", "size": 2}],
+  auto const program = program_in(R"({"kind": "step-program", "mesh": [{"axis": "data", "size": 2}],
     "roles": [{"name": "main", "streams": [{"name": "compute"}],
                "operations": [{"name": "sleep", "stream": "compute", "launches": 1, "work": {"delay": "1.5 us"}}]}]})");
   REQUIRE(program.roles.size() == 1);
@@ -110,7 +105,7 @@ TEST_CASE("a wrong program file is refused at the place that is wrong", "[io][pr
   auto const text = io::to_json(four_ranks());
   auto const complaint = [&](std::string_view from, std::string_view to) -> std::string {
     try {
-      static_cast<void>(read(replace(text, from, to)));
+      static_cast<void>(program_in(changed(text, from, to)));
     } catch (InputError const& error) {
       return error.what();
     }
@@ -134,7 +129,7 @@ TEST_CASE("a wrong program file is refused at the place that is wrong", "[io][pr
 }
 
 TEST_CASE("defects of a program that is read are the reader's complaint", "[io][program_json]") {
-  auto const text = replace(io::to_json(four_ranks()), "\"m\": 2", "\"m\": 3");
-  CHECK_THROWS_WITH(read(text), Catch::Contains("found a step program with 2 defects") &&
-                                    Catch::Contains("A \"input\" has 6 elements on rank 0, expected 9"));
+  auto const text = changed(io::to_json(four_ranks()), "\"m\": 2", "\"m\": 3");
+  CHECK_THROWS_WITH(program_in(text), Catch::Contains("found a step program with 2 defects") &&
+                                          Catch::Contains("A \"input\" has 6 elements on rank 0, expected 9"));
 }

@@ -7,6 +7,7 @@
 
 #include "sim/io/link_rates.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/texts.hpp"
 #include "tests/support/trace_import.hpp"
 
 using namespace twinstep;
@@ -65,14 +66,8 @@ Timeline two_tracks() {
 io::Node parse(std::string text) {
   return io::parse({"step.trace.json", std::move(text)});
 }
-Timeline read(std::string text) {
+Timeline timeline_in(std::string text) {
   return io::read_timeline(parse(std::move(text)));
-}
-
-std::string replace(std::string text, std::string_view from, std::string_view to) {
-  auto const at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
 }
 
 /// The mark of a step, which is no span.
@@ -109,9 +104,9 @@ std::tuple<std::int64_t, std::int64_t, double> place(io::Node const& event) {
 }  // namespace
 
 TEST_CASE("a timeline comes back from its trace as it was", "[io][timeline_json]") {
-  CHECK(read(io::to_json(two_tracks())) == two_tracks());
+  CHECK(timeline_in(io::to_json(two_tracks())) == two_tracks());
   auto empty = Timeline{};
-  CHECK(read(io::to_json(empty)) == empty);
+  CHECK(timeline_in(io::to_json(empty)) == empty);
 }
 
 TEST_CASE("the trace of two small tracks reads as it is kept", "[io][timeline_json]") {
@@ -211,7 +206,7 @@ TEST_CASE("an arrow goes from where the host issued a communication to where it 
   CHECK(place(starts[0]) == std::tuple{1, 1, 1.0});  // the host's row, at 1 us
   CHECK(place(ends[0]) == std::tuple{1, 3, 3.0});    // stream 1 is thread 3, at 3 us
   CHECK(place(starts[1]) == std::tuple{1, 1, 9.0});
-  CHECK(read(io::to_json(timeline)) == timeline);
+  CHECK(timeline_in(io::to_json(timeline)) == timeline);
 }
 
 TEST_CASE("a viewer drops nothing of a trace, and binds arrows to launches and communications", "[io][timeline_json]") {
@@ -289,28 +284,29 @@ TEST_CASE("a trace that is no timeline of ours is refused with the way out", "[i
   auto const text = io::to_json(two_tracks());
   auto const complaint = [](std::string broken) -> std::string {
     try {
-      static_cast<void>(read(std::move(broken)));
+      static_cast<void>(timeline_in(std::move(broken)));
     } catch (InputError const& error) {
       return error.what();
     }
     return "no complaint";
   };
   CHECK_THAT(complaint(R"({"traceEvents": []})"), Catch::Contains("found no \"twinstep\""));
-  CHECK_THAT(complaint(replace(text, "\"name\": \"wait\", \"pid\": 2, \"tid\": 1",
-                               "\"name\": \"wait\", \"pid\": 3, \"tid\": 1")),
+  CHECK_THAT(complaint(tests::changed(text, "\"name\": \"wait\", \"pid\": 2, \"tid\": 1",
+                                      "\"name\": \"wait\", \"pid\": 3, \"tid\": 1")),
              Catch::Contains("/pid: found 3, expected one of the 2 tracks; count from 1"));
-  CHECK_THAT(complaint(replace(text, "\"name\": \"wait\", \"pid\": 2, \"tid\": 1",
-                               "\"name\": \"wait\", \"pid\": 2, \"tid\": 3")),
+  CHECK_THAT(complaint(tests::changed(text, "\"name\": \"wait\", \"pid\": 2, \"tid\": 1",
+                                      "\"name\": \"wait\", \"pid\": 2, \"tid\": 3")),
              Catch::Contains("/tid: found thread 3, expected the host's 1 or one of 1 streams"));
-  CHECK_THAT(complaint(replace(text, "\"end_ps\": 9000000", "\"end_ps\": 1000000")),
+  CHECK_THAT(complaint(tests::changed(text, "\"end_ps\": 9000000", "\"end_ps\": 1000000")),
              Catch::Contains("start 3000000, end 1000000, expected them in this order"));
-  CHECK_THAT(complaint(replace(text, "\"kind\": \"gemm\"", "\"kind\": \"gem\"")), Catch::Contains("\"gemm\""));
-  CHECK_THAT(complaint(replace(text, "\"multiplicity\": 32", "\"multiplicity\": 0")), Catch::Contains("/multiplicity"));
-  CHECK_THAT(complaint(replace(text, "[0, 4000000, 9000000, 0, 200]", "[0, 4000000, 4000000, 0, 200]")),
+  CHECK_THAT(complaint(tests::changed(text, "\"kind\": \"gemm\"", "\"kind\": \"gem\"")), Catch::Contains("\"gemm\""));
+  CHECK_THAT(complaint(tests::changed(text, "\"multiplicity\": 32", "\"multiplicity\": 0")),
+             Catch::Contains("/multiplicity"));
+  CHECK_THAT(complaint(tests::changed(text, "[0, 4000000, 9000000, 0, 200]", "[0, 4000000, 4000000, 0, 200]")),
              Catch::Contains("/traffic/1: found the begin 4000000 and the end 4000000, expected them in this order"));
-  CHECK_THAT(complaint(replace(text, "[0, 4000000, 9000000, 0, 200]", "[2, 4000000, 9000000, 0, 200]")),
+  CHECK_THAT(complaint(tests::changed(text, "[0, 4000000, 9000000, 0, 200]", "[2, 4000000, 9000000, 0, 200]")),
              Catch::Contains("/traffic/1/0: found 2, expected one of the 2 tracks"));
-  CHECK_THAT(complaint(replace(text, "[0, 4000000, 9000000, 0, 200]", "[0, 4000000]")),
+  CHECK_THAT(complaint(tests::changed(text, "[0, 4000000, 9000000, 0, 200]", "[0, 4000000]")),
              Catch::Contains("/traffic/1: found 2 fields"));
 }
 
@@ -336,5 +332,5 @@ TEST_CASE("a gather's bytes come out and a reduce_scatter's go in", "[io][timeli
   CHECK(args(WorkKind::kAllGather).at("Out msg nelems").integer() == 64);
   CHECK_FALSE(args(WorkKind::kReduceScatter).has("Out msg nelems"));
   CHECK(args(WorkKind::kReduceScatter).at("Collective name").string() == "_reduce_scatter_base");
-  CHECK(read(io::to_json(timeline)) == timeline);
+  CHECK(timeline_in(io::to_json(timeline)) == timeline);
 }
