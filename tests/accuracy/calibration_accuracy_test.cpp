@@ -2,16 +2,13 @@
 #include <vector>
 
 #include "sim/io/document.hpp"
+#include "tests/accuracy/collective_records.hpp"
 #include "tests/cli/run_twinstep.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;
 
 namespace {
-
-std::string records() {
-  return tests::in_repository("tests/accuracy/collectives.json");
-}
 
 /// One line of the table that --cross-validate prints, in per cent.
 struct Line {
@@ -26,7 +23,8 @@ struct Line {
 /// Systems are calibrated to parts of their own measurements: once for all claims.
 io::Node const& study() {
   static auto const result = [] {
-    auto const outcome = tests::run_twinstep({"validate", "collectives", records(), "--cross-validate", "--json"});
+    auto const outcome =
+        tests::run_twinstep({"validate", "collectives", tests::collective_records(), "--cross-validate", "--json"});
     REQUIRE(outcome.exit_code == 0);
     return io::parse({"accuracy", outcome.out});
   }();
@@ -91,7 +89,7 @@ Score score(std::string const& file, std::string const& cluster) {
 /// The public records of these ids, as a file.
 std::string only(tests::Scratch const& folder, std::string_view name, std::vector<std::string> const& ids) {
   // Every record is one line of the file.
-  auto const text = tests::read_file(records());
+  auto const text = tests::read_file(tests::collective_records());
   auto found = std::string{};
   for (auto const& id : ids) {
     auto const at = text.find("{\"id\":\"" + id + "\"");

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "sim/io/document.hpp"
+#include "tests/accuracy/collective_records.hpp"
 #include "tests/cli/run_twinstep.hpp"
 #include "tests/support/catch.hpp"
 
@@ -9,13 +10,9 @@ using namespace twinstep;
 
 namespace {
 
-std::string records() {
-  return std::string{TWINSTEP_SOURCE_FOLDER} + "/tests/accuracy/collectives.json";
-}
-
 /// What `validate collectives` says of the records, with more arguments.
 io::Node accuracy(std::vector<std::string> const& more) {
-  auto arguments = std::vector<std::string>{"validate", "collectives", records(), "--json"};
+  auto arguments = std::vector<std::string>{"validate", "collectives", tests::collective_records(), "--json"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   auto const outcome = tests::run_twinstep(arguments);
   REQUIRE(outcome.exit_code == 0);

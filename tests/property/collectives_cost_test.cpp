@@ -5,18 +5,17 @@
 #include "sim/collectives/pipeline.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/clusters.hpp"
+#include "tests/support/collective_kinds.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;
 using namespace twinstep::collectives;
 using program::CollectiveKind;
+using tests::kCollectiveKinds;
 using topology::Topology;
 
 namespace {
 
-constexpr auto kKinds = {CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter,
-                         CollectiveKind::kBroadcast, CollectiveKind::kReduce,    CollectiveKind::kGather,
-                         CollectiveKind::kScatter,   CollectiveKind::kAllToAll};
 constexpr auto kAlgorithms = {Algorithm::kRing, Algorithm::kTree, Algorithm::kBinomial, Algorithm::kPairwise};
 
 Layout all_of(hardware::Cluster const& cluster) {
@@ -65,7 +64,7 @@ bool is_pipelined(CollectiveKind kind, Algorithm algorithm) {
 }  // namespace
 
 TEST_CASE("a fold takes as long as its messages one by one, within 1 ps a step", "[folded][property]") {
-  for (auto const kind : kKinds)
+  for (auto const kind : kCollectiveKinds)
     for (auto const algorithm : kAlgorithms) {
       if (!is_available(kind, algorithm) || is_pipelined(kind, algorithm)) continue;
       for (auto const ranks : {2, 3, 5, 8, 9, 13, 16, 24})
@@ -114,7 +113,7 @@ TEST_CASE("a fold of a pipeline through a switch takes as long as its messages o
 }
 
 TEST_CASE("more bytes are never faster", "[folded][property]") {
-  for (auto const kind : kKinds)
+  for (auto const kind : kCollectiveKinds)
     for (auto const nodes : {1, 2, 3, 16}) {
       auto before = Duration{};
       for (auto size = 1_KB; size < 100_GB; size = size * 3) {
@@ -126,7 +125,7 @@ TEST_CASE("more bytes are never faster", "[folded][property]") {
 }
 
 TEST_CASE("more bandwidth is never slower", "[folded][property]") {
-  for (auto const kind : kKinds)
+  for (auto const kind : kCollectiveKinds)
     for (auto const algorithm : kAlgorithms)
       for (auto const size : {1_KB, 1_MB, 1_GB}) {
         if (!is_available(kind, algorithm)) continue;
@@ -141,7 +140,7 @@ TEST_CASE("more bandwidth is never slower", "[folded][property]") {
 }
 
 TEST_CASE("more ranks are never faster on a flat network", "[folded][property]") {
-  for (auto const kind : kKinds)
+  for (auto const kind : kCollectiveKinds)
     for (auto const size : {1_KB, 1_MB, 1_GB}) {
       auto before = Duration{};
       for (auto const ranks : {1, 2, 3, 4, 7, 8, 16, 100, 1024, 131'072}) {
@@ -154,7 +153,7 @@ TEST_CASE("more ranks are never faster on a flat network", "[folded][property]")
 }
 
 TEST_CASE("a fold has as many loads on 131,072 ranks as on 16", "[folded][property]") {
-  for (auto const kind : kKinds) {
+  for (auto const kind : kCollectiveKinds) {
     auto const loads = [&](std::int64_t nodes) {
       auto const cluster = tests::h100_like(nodes);
       auto const topology = Topology{cluster};

@@ -6,18 +6,16 @@
 #include "sim/collectives/execute.hpp"
 #include "sim/collectives/pipeline.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/collective_kinds.hpp"
 
 using namespace twinstep;
 using namespace twinstep::collectives;
 using program::CollectiveKind;
 using program::Reduction;
+using tests::kCollectiveKinds;
 using Buffers = RankBuffers<double>;
 
 namespace {
-
-constexpr auto kKinds = {CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter,
-                         CollectiveKind::kBroadcast, CollectiveKind::kReduce,    CollectiveKind::kGather,
-                         CollectiveKind::kScatter,   CollectiveKind::kAllToAll};
 
 /// The same schedule, whole and cut into pieces where its steps are stages.
 std::vector<Schedule> cuts_of(Schedule const& whole, Algorithm algorithm) {
@@ -145,7 +143,7 @@ void for_every_schedule(CollectiveKind kind, std::int64_t ranks, Visit visit) {
 
 TEST_CASE("every algorithm does every collective as defined, however many ranks, nodes, elements and pieces",
           "[schedule][property]") {
-  for (auto const kind : kKinds)
+  for (auto const kind : kCollectiveKinds)
     for (auto ranks = std::int64_t{1}; ranks <= 17; ++ranks)
       for_every_schedule(kind, ranks, [&](Schedule const& schedule) {
         for (auto const size : sizes_for(schedule)) {
@@ -195,7 +193,7 @@ TEST_CASE("all_reduce is reduce_scatter and then all_gather, element for element
 }
 
 TEST_CASE("a message goes to somebody else and names chunks that exist", "[schedule][property]") {
-  for (auto const kind : kKinds)
+  for (auto const kind : kCollectiveKinds)
     for (auto ranks = std::int64_t{1}; ranks <= 17; ++ranks)
       for_every_schedule(kind, ranks, [&](Schedule const& schedule) {
         auto const participants = ranks + schedule.agents;

@@ -7,18 +7,16 @@
 #include "sim/engine/collective_run.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/clusters.hpp"
+#include "tests/support/collective_kinds.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;
 using namespace twinstep::collectives;
 using engine::Fidelity;
 using program::CollectiveKind;
+using tests::kCollectiveKinds;
 
 namespace {
-
-constexpr auto kKinds = {CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter,
-                         CollectiveKind::kBroadcast, CollectiveKind::kReduce,    CollectiveKind::kGather,
-                         CollectiveKind::kScatter,   CollectiveKind::kAllToAll};
 
 /// Nodes of 8 GPUs whose NVLink, PCIe, NIC and memory rates all differ, two nodes a leaf.
 hardware::Cluster machine(std::int64_t nodes, bool has_rails, std::int64_t nics) {
@@ -94,7 +92,7 @@ TEST_CASE("alone on the network, folded is exact within 1 ps a step", "[fidelity
     for_each_layout([&, has_rails = has_rails, nics = nics](Layout const& layout) {
       auto const cluster = machine(layout.nodes(), has_rails, nics);
       for (auto const& entry : all_algorithms())
-        for (auto const kind : kKinds) {
+        for (auto const kind : kCollectiveKinds) {
           if (!entry.does(kind) || !is_folded_exactly(entry.algorithm, layout) ||
               is_pipelined_ring(kind, entry.algorithm))
             continue;
@@ -192,7 +190,7 @@ TEST_CASE("exact messages add up to what the collective sends", "[fidelity]") {
 
 TEST_CASE("a schedule counts its arrivals as its messages say", "[schedule][property]") {
   for (auto const& entry : all_algorithms())
-    for (auto const kind : kKinds)
+    for (auto const kind : kCollectiveKinds)
       for (auto ranks = std::int64_t{2}; entry.does(kind) && ranks <= 17; ++ranks)
         for (auto const per_node : {std::int64_t{1}, std::int64_t{4}, ranks}) {
           auto const schedule = schedule_of(kind, entry.algorithm, ranks, ranks / 3, per_node);

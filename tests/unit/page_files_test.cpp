@@ -1,17 +1,15 @@
 #include "reports/render/page_csv.hpp"
 #include "reports/render/page_markdown.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/pages.hpp"
 
 using namespace twinstep;
 using namespace twinstep::reports;
+using tests::page_with;
 
 namespace {
 
 constexpr auto kCsvHeader = "section,chart,series,x,x_end,y,low,high,x_unit,y_unit,note\n";
-
-Page page_with(Section section) {
-  return {.title = "A page", .sections = {std::move(section)}};
-}
 
 }  // namespace
 

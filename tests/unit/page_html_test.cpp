@@ -6,10 +6,12 @@
 #include "reports/render/page_markdown.hpp"
 #include "sim/io/document.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/pages.hpp"
 #include "tests/web/every_chart.hpp"
 
 using namespace twinstep;
 using namespace twinstep::reports;
+using tests::page_with;
 
 namespace {
 
@@ -25,10 +27,6 @@ std::string between(std::string const& text, std::string_view begin, std::string
   REQUIRE(first != std::string::npos);
   auto const from = first + begin.size();
   return text.substr(from, text.find(end, from) - from);
-}
-
-Page page_with(Section section) {
-  return {.title = "A page", .sections = {std::move(section)}};
 }
 
 }  // namespace

@@ -6,20 +6,16 @@
 #include "sim/topology/topology.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/clusters.hpp"
+#include "tests/support/routes.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;
 using hardware::IntraNode;
+using tests::link_names;
 using topology::Topology;
 using Names = std::vector<std::string>;
 
 namespace {
-
-Names names(Topology const& topology, topology::Route route) {
-  auto out = Names{};
-  for (auto const link : route) out.push_back(topology.resource(link).name);
-  return out;
-}
 
 ResourceId find(Topology const& topology, std::string const& name) {
   for (std::size_t r = 0; r < topology.resources().size(); ++r)
@@ -47,9 +43,9 @@ std::string error_of(std::vector<hardware::Fault> faults) {
 TEST_CASE("the GPUs of a broken NIC use the nearest working one", "[topology][faults]") {
   auto const topology = Topology{with_faults({{"nic3", 1, 0}})};
   auto const way = topology.out_of_node(3);
-  CHECK(names(topology, topology.under(way, topology.condition_of(0))) == Names{"gpu3.pcie.out", "nic3.out"});
-  CHECK(names(topology, topology.under(way, topology.condition_of(1))) == Names{"gpu3.pcie.out", "nic2.out"});
-  CHECK(names(topology, topology.under(topology.into_node(3), 1)) == Names{"nic2.in", "gpu3.pcie.in"});
+  CHECK(link_names(topology, topology.under(way, topology.condition_of(0))) == Names{"gpu3.pcie.out", "nic3.out"});
+  CHECK(link_names(topology, topology.under(way, topology.condition_of(1))) == Names{"gpu3.pcie.out", "nic2.out"});
+  CHECK(link_names(topology, topology.under(topology.into_node(3), 1)) == Names{"nic2.in", "gpu3.pcie.in"});
 }
 
 TEST_CASE("a NIC on the same PCIe switch is nearer than one with the next number", "[topology][faults]") {
@@ -57,23 +53,24 @@ TEST_CASE("a NIC on the same PCIe switch is nearer than one with the next number
   cluster.node.gpus_per_pcie_switch = 2;
   auto const topology = Topology{cluster};  // GPUs 2 and 3, NICs 2 and 3 on switch 1
   CHECK(topology.nic_of(2) == 3);
-  CHECK(names(topology, topology.out_of_node(2)) == Names{"gpu2.pcie.out", "nic3.out"});
+  CHECK(link_names(topology, topology.out_of_node(2)) == Names{"gpu2.pcie.out", "nic3.out"});
 }
 
 TEST_CASE("a GPU without its NVLink reaches the others over PCIe, and they each other as before",
           "[topology][faults]") {
   auto const topology = Topology{with_faults({{"gpu2.nvlink", {}, 0}})};
-  CHECK(names(topology, topology.within_node(2, 5)) == Names{"gpu2.pcie.out", "gpu5.pcie.in"});
-  CHECK(names(topology, topology.within_node(5, 2)) == Names{"gpu5.pcie.out", "gpu2.pcie.in"});
-  CHECK(names(topology, topology.within_node(0, 1)) == Names{"gpu0.nvlink.out", "gpu1.nvlink.in"});
+  CHECK(link_names(topology, topology.within_node(2, 5)) == Names{"gpu2.pcie.out", "gpu5.pcie.in"});
+  CHECK(link_names(topology, topology.within_node(5, 2)) == Names{"gpu5.pcie.out", "gpu2.pcie.in"});
+  CHECK(link_names(topology, topology.within_node(0, 1)) == Names{"gpu0.nvlink.out", "gpu1.nvlink.in"});
 }
 
 TEST_CASE("a broken link of a mesh is gone round over a third GPU", "[topology][faults]") {
   auto cluster = tests::ideal_cluster(1, 3, IntraNode::kMesh);
   cluster.faults = {{"gpu0.nvlink.gpu1", {}, 0}};
   auto const topology = Topology{cluster};
-  CHECK(names(topology, topology.within_node(0, 1)) == Names{"gpu0.nvlink.out", "gpu0.nvlink.gpu2", "gpu2.nvlink.in",
-                                                             "gpu2.nvlink.out", "gpu2.nvlink.gpu1", "gpu1.nvlink.in"});
+  CHECK(link_names(topology, topology.within_node(0, 1)) == Names{"gpu0.nvlink.out", "gpu0.nvlink.gpu2",
+                                                                  "gpu2.nvlink.in", "gpu2.nvlink.out",
+                                                                  "gpu2.nvlink.gpu1", "gpu1.nvlink.in"});
 }
 
 TEST_CASE("a slow resource is slow where the fault says, in both directions", "[topology][faults]") {

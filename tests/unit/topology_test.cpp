@@ -5,20 +5,16 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/clusters.hpp"
+#include "tests/support/routes.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;
 using hardware::IntraNode;
+using tests::link_names;
 using topology::Topology;
 using Names = std::vector<std::string>;
 
 namespace {
-
-Names names(Topology const& topology, topology::Route route) {
-  auto out = Names{};
-  for (auto const link : route) out.push_back(topology.resource(link).name);
-  return out;
-}
 
 BytesPerSecond rate_of(Topology const& topology, std::string const& name) {
   for (auto const& resource : topology.resources())
@@ -46,28 +42,28 @@ hardware::Cluster pcie_node(IntraNode intra, std::int64_t gpus_per_switch) {
 
 TEST_CASE("on an NVSwitch every pair of GPUs is one port out and one port in apart", "[topology]") {
   auto const topology = Topology{tests::h100_like(2)};
-  CHECK(names(topology, topology.within_node(0, 3)) == Names{"gpu0.nvlink.out", "gpu3.nvlink.in"});
-  CHECK(names(topology, topology.within_node(7, 6)) == Names{"gpu7.nvlink.out", "gpu6.nvlink.in"});
+  CHECK(link_names(topology, topology.within_node(0, 3)) == Names{"gpu0.nvlink.out", "gpu3.nvlink.in"});
+  CHECK(link_names(topology, topology.within_node(7, 6)) == Names{"gpu7.nvlink.out", "gpu6.nvlink.in"});
   CHECK(topology.within_node(4, 4).empty());
 }
 
 TEST_CASE("a GPU reaches the network over its own PCIe link and its own NIC", "[topology]") {
   auto const topology = Topology{tests::h100_like(2)};
-  CHECK(names(topology, topology.out_of_node(5)) == Names{"gpu5.pcie.out", "nic5.out"});
-  CHECK(names(topology, topology.into_node(5)) == Names{"nic5.in", "gpu5.pcie.in"});
+  CHECK(link_names(topology, topology.out_of_node(5)) == Names{"gpu5.pcie.out", "nic5.out"});
+  CHECK(link_names(topology, topology.into_node(5)) == Names{"nic5.in", "gpu5.pcie.in"});
 }
 
 TEST_CASE("two GPUs under one PCIe switch keep to their own NICs and talk over NVLink", "[topology]") {
   auto const topology = Topology{paired_node()};
-  CHECK(names(topology, topology.out_of_node(1)) == Names{"gpu1.pcie.out", "nic1.out"});
-  CHECK(names(topology, topology.into_node(2)) == Names{"nic2.in", "gpu2.pcie.in"});
-  CHECK(names(topology, topology.within_node(0, 1)) == Names{"gpu0.nvlink.out", "gpu1.nvlink.in"});
+  CHECK(link_names(topology, topology.out_of_node(1)) == Names{"gpu1.pcie.out", "nic1.out"});
+  CHECK(link_names(topology, topology.into_node(2)) == Names{"nic2.in", "gpu2.pcie.in"});
+  CHECK(link_names(topology, topology.within_node(0, 1)) == Names{"gpu0.nvlink.out", "gpu1.nvlink.in"});
 }
 
 TEST_CASE("GPUs on one PCIe switch talk below it, others over the root", "[topology]") {
   auto const topology = Topology{pcie_node(IntraNode::kPcieP2p, 2)};
-  CHECK(names(topology, topology.within_node(0, 1)) == Names{"gpu0.pcie.out", "gpu1.pcie.in"});
-  CHECK(names(topology, topology.within_node(0, 2)) ==
+  CHECK(link_names(topology, topology.within_node(0, 1)) == Names{"gpu0.pcie.out", "gpu1.pcie.in"});
+  CHECK(link_names(topology, topology.within_node(0, 2)) ==
         Names{"gpu0.pcie.out", "pcie_switch0.out", "pcie_switch1.in", "gpu2.pcie.in"});
 }
 
@@ -76,9 +72,10 @@ TEST_CASE("in a mesh a message is bound by its own link, and rings by the ports"
   auto cluster = tests::ideal_cluster(1, 4, IntraNode::kMesh);
   cluster.node.gpu_link.value = 450_GBps;
   auto const topology = Topology{cluster};
-  CHECK(names(topology, topology.within_node(0, 2)) == Names{"gpu0.nvlink.out", "gpu0.nvlink.gpu2", "gpu2.nvlink.in"});
+  CHECK(link_names(topology, topology.within_node(0, 2)) ==
+        Names{"gpu0.nvlink.out", "gpu0.nvlink.gpu2", "gpu2.nvlink.in"});
   CHECK(rate_of(topology, "gpu0.nvlink.gpu2") == 150_GBps);
-  CHECK(names(topology, topology.ring_link(0, 2)) == Names{"gpu0.nvlink.out", "gpu2.nvlink.in"});
+  CHECK(link_names(topology, topology.ring_link(0, 2)) == Names{"gpu0.nvlink.out", "gpu2.nvlink.in"});
   CHECK(rate_of(topology, "gpu0.nvlink.out") == 450_GBps);
 }
 
@@ -103,13 +100,15 @@ TEST_CASE("a DGX-1's GPUs reach four others over one or two links and three over
   auto cluster = tests::ideal_cluster(1, 8, IntraNode::kCubeMesh);
   cluster.node.gpu_link.value = 150_GBps;
   auto const topology = Topology{cluster};
-  CHECK(names(topology, topology.within_node(0, 3)) == Names{"gpu0.nvlink.out", "gpu0.nvlink.gpu3", "gpu3.nvlink.in"});
+  CHECK(link_names(topology, topology.within_node(0, 3)) ==
+        Names{"gpu0.nvlink.out", "gpu0.nvlink.gpu3", "gpu3.nvlink.in"});
   CHECK(rate_of(topology, "gpu0.nvlink.gpu3") == 50_GBps);
   CHECK(rate_of(topology, "gpu0.nvlink.gpu1") == 25_GBps);
-  CHECK(names(topology, topology.within_node(0, 5)) == Names{"gpu0.nvlink.out", "gpu0.nvlink.gpu4", "gpu4.nvlink.in",
-                                                             "gpu4.nvlink.out", "gpu4.nvlink.gpu5", "gpu5.nvlink.in"});
+  CHECK(link_names(topology, topology.within_node(0, 5)) == Names{"gpu0.nvlink.out", "gpu0.nvlink.gpu4",
+                                                                  "gpu4.nvlink.in", "gpu4.nvlink.out",
+                                                                  "gpu4.nvlink.gpu5", "gpu5.nvlink.in"});
   // 0 and 7 share 3 (NV2, NV1) and 4 (NV2, NV2): the wider one.
-  CHECK(names(topology, topology.within_node(0, 7)).at(1) == "gpu0.nvlink.gpu4");
+  CHECK(link_names(topology, topology.within_node(0, 7)).at(1) == "gpu0.nvlink.gpu4");
   for (auto gpu = std::int64_t{0}; gpu < 8; ++gpu) {
     auto direct = 0;
     for (auto peer = std::int64_t{0}; peer < 8; ++peer) direct += topology.within_node(gpu, peer).size() == 3 ? 1 : 0;
@@ -120,8 +119,8 @@ TEST_CASE("a DGX-1's GPUs reach four others over one or two links and three over
 TEST_CASE("a bridge joins two GPUs, and PCIe the pairs", "[topology]") {
   auto cluster = pcie_node(IntraNode::kPairs, 1);
   auto const topology = Topology{cluster};
-  CHECK(names(topology, topology.within_node(0, 1)) == Names{"gpu0.nvlink.out", "gpu1.nvlink.in"});
-  CHECK(names(topology, topology.within_node(1, 2)) == Names{"gpu1.pcie.out", "gpu2.pcie.in"});
+  CHECK(link_names(topology, topology.within_node(0, 1)) == Names{"gpu0.nvlink.out", "gpu1.nvlink.in"});
+  CHECK(link_names(topology, topology.within_node(1, 2)) == Names{"gpu1.pcie.out", "gpu2.pcie.in"});
 }
 
 TEST_CASE("the trays of a rack share NVLink, and each has its own memory and NICs", "[topology]") {
@@ -129,16 +128,17 @@ TEST_CASE("the trays of a rack share NVLink, and each has its own memory and NIC
   cluster.node.gpus_per_host = 4;
   cluster.fabric.transport.has_gpu_direct = false;
   auto const topology = Topology{cluster};
-  CHECK(names(topology, topology.within_node(0, 7)) == Names{"gpu0.nvlink.out", "gpu7.nvlink.in"});
-  CHECK(names(topology, topology.device_to_host(3)) == Names{"gpu3.pcie.out", "host0.dram"});
-  CHECK(names(topology, topology.device_to_host(4)) == Names{"gpu4.pcie.out", "host1.dram"});
-  CHECK(names(topology, topology.out_of_node(6)) == Names{"gpu6.pcie.out", "host1.dram", "host1.dram", "nic6.out"});
+  CHECK(link_names(topology, topology.within_node(0, 7)) == Names{"gpu0.nvlink.out", "gpu7.nvlink.in"});
+  CHECK(link_names(topology, topology.device_to_host(3)) == Names{"gpu3.pcie.out", "host0.dram"});
+  CHECK(link_names(topology, topology.device_to_host(4)) == Names{"gpu4.pcie.out", "host1.dram"});
+  CHECK(link_names(topology, topology.out_of_node(6)) ==
+        Names{"gpu6.pcie.out", "host1.dram", "host1.dram", "nic6.out"});
   CHECK(topology.resource(topology.device_to_host(4).back()).gpus == 4);
 }
 
 TEST_CASE("staged copies write host memory and read it again", "[topology]") {
   auto const topology = Topology{pcie_node(IntraNode::kPcieStaged, 1)};
-  CHECK(names(topology, topology.within_node(0, 1)) ==
+  CHECK(link_names(topology, topology.within_node(0, 1)) ==
         Names{"gpu0.pcie.out", "host.dram", "host.dram", "gpu1.pcie.in"});
 }
 
@@ -146,14 +146,14 @@ TEST_CASE("without GPUDirect what leaves a GPU for the network crosses host memo
   auto cluster = tests::h100_like(2);
   cluster.fabric.transport.has_gpu_direct = false;
   auto const topology = Topology{cluster};
-  CHECK(names(topology, topology.out_of_node(0)) == Names{"gpu0.pcie.out", "host.dram", "host.dram", "nic0.out"});
-  CHECK(names(topology, topology.into_node(0)) == Names{"nic0.in", "host.dram", "host.dram", "gpu0.pcie.in"});
+  CHECK(link_names(topology, topology.out_of_node(0)) == Names{"gpu0.pcie.out", "host.dram", "host.dram", "nic0.out"});
+  CHECK(link_names(topology, topology.into_node(0)) == Names{"nic0.in", "host.dram", "host.dram", "gpu0.pcie.in"});
 }
 
 TEST_CASE("a copy to the host crosses the PCIe links up to the root, then host memory", "[topology]") {
   auto const topology = Topology{paired_node()};
-  CHECK(names(topology, topology.device_to_host()) == Names{"gpu0.pcie.out", "pcie_switch0.out", "host.dram"});
-  CHECK(names(topology, topology.host_to_device()) == Names{"host.dram", "pcie_switch0.in", "gpu0.pcie.in"});
+  CHECK(link_names(topology, topology.device_to_host()) == Names{"gpu0.pcie.out", "pcie_switch0.out", "host.dram"});
+  CHECK(link_names(topology, topology.host_to_device()) == Names{"host.dram", "pcie_switch0.in", "gpu0.pcie.in"});
 }
 
 TEST_CASE("a NIC runs at the slower of its own rate and its port's", "[topology]") {
@@ -167,7 +167,7 @@ TEST_CASE("ports that are not plugged in leave their GPUs to share a NIC", "[top
   cluster.fabric.ports_per_node = 4;
   auto const topology = Topology{cluster};
   CHECK(topology.nics() == 4);
-  CHECK(names(topology, topology.out_of_node(3)).back() == "nic1.out");
+  CHECK(link_names(topology, topology.out_of_node(3)).back() == "nic1.out");
   CHECK(topology.resource(topology.out_of_node(3).back()).gpus == 2);
 }
 
