@@ -10,7 +10,7 @@ using namespace twinstep::tests;
 
 namespace {
 
-Plan plan_of(StrategyName strategy, std::int64_t ranks, std::int64_t micro_batches) {
+Plan fp64_fsdp_plan(StrategyName strategy, std::int64_t ranks, std::int64_t micro_batches) {
   return {.strategy = strategy,
           .ranks = ranks,
           .micro_batch = 2,
@@ -35,7 +35,7 @@ TEST_CASE("FSDP1 trains like a single rank, whatever it shards, prefetches and r
     for (auto const prefetch : {Prefetch::kBackwardPre, Prefetch::kBackwardPost, Prefetch::kNone})
       for (auto const accumulation : {Accumulation::kReduce, Accumulation::kNoSync})
         for (std::int64_t const ranks : {1, 4, 6}) {
-          auto plan = plan_of(StrategyName::kFsdp1, ranks, 3);
+          auto plan = fp64_fsdp_plan(StrategyName::kFsdp1, ranks, 3);
           plan.fsdp = {.sharding = sharding, .backward_prefetch = prefetch, .accumulation = accumulation};
           plan.fsdp.forward_prefetch = prefetch == Prefetch::kBackwardPost;
           if (sharding == Sharding::kHybridShard || sharding == Sharding::kHybridShardZero2)
@@ -53,7 +53,7 @@ TEST_CASE("FSDP2 trains like a single rank, whatever it reshards and reduces", "
       for (std::int64_t const reshard : {std::int64_t{0}, std::int64_t{1}, ranks / 2})
         for (auto const accumulation : {Accumulation::kReduce, Accumulation::kReduceScatter, Accumulation::kNoSync}) {
           if (group == 0 || ranks % group != 0 || (reshard > 1 && (group != ranks || ranks % reshard != 0))) continue;
-          auto plan = plan_of(StrategyName::kFsdp2, ranks, 2);
+          auto plan = fp64_fsdp_plan(StrategyName::kFsdp2, ranks, 2);
           plan.shard_group = group;
           plan.fsdp = {.reshard_after_forward = reshard, .accumulation = accumulation};
           INFO(ranks << " in groups of " << group << ", reshard " << reshard << ", " << name_of(accumulation));
@@ -66,7 +66,7 @@ TEST_CASE("FSDP trains like a single rank with recomputation and states in host 
   for (auto const strategy : {StrategyName::kFsdp1, StrategyName::kFsdp2})
     for (auto const clips : {false, true})
       for (std::int64_t const ranks : {1, 4}) {
-        auto plan = plan_of(strategy, ranks, 2);
+        auto plan = fp64_fsdp_plan(strategy, ranks, 2);
         plan.recompute = Recompute::kFull;
         plan.clips_gradients = clips;
         check_trains_alike(plan);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kMicroBatch = 2;
 
-Plan plan_of(StrategyName name, std::int64_t ranks, std::int64_t micro_batches) {
+Plan fp64_plan(StrategyName name, std::int64_t ranks, std::int64_t micro_batches) {
   return {.strategy = name,
           .ranks = ranks,
           .micro_batch = kMicroBatch,
@@ -64,7 +64,7 @@ TEST_CASE("every option of DDP trains like a single rank", "[conformance][strate
         for (auto const no_sync : {false, true}) {
           for (auto const ddp : {DdpOptions{}, DdpOptions{.static_graph = true},
                                  DdpOptions{.find_unused_parameters = true}, DdpOptions{.first_iteration = true}}) {
-            auto plan = plan_of(StrategyName::kDdp, ranks, micro_batches);
+            auto plan = fp64_plan(StrategyName::kDdp, ranks, micro_batches);
             plan.ddp = ddp;
             plan.ddp.gradient_as_bucket_view = is_view;
             plan.ddp.no_sync = no_sync;
@@ -85,7 +85,7 @@ TEST_CASE("every optimizer, clipped or not, trains like a single rank under ever
     for (auto const clips : {false, true}) {
       for (auto const name : kAllStrategies) {
         for (std::int64_t const ranks : {1, 3, 4}) {
-          auto plan = plan_of(name, ranks, 2);
+          auto plan = fp64_plan(name, ranks, 2);
           plan.optimizer = optimizer;
           plan.clips_gradients = clips;
           INFO(fmt::format("{} {} clipped {} on {} ranks", name_of(name), name_of(optimizer), clips, ranks));
@@ -100,7 +100,7 @@ TEST_CASE("states that groups of ranks share train like a single rank", "[confor
   for (auto const name : {StrategyName::kZero1, StrategyName::kZero2, StrategyName::kZero3}) {
     for (auto const& [ranks, group] : {std::pair{4, 2}, {6, 3}, {6, 2}, {4, 1}, {8, 4}}) {
       for (std::int64_t const micro_batches : {1, 3}) {
-        auto plan = plan_of(name, ranks, micro_batches);
+        auto plan = fp64_plan(name, ranks, micro_batches);
         plan.shard_group = group;
         plan.clips_gradients = micro_batches == 3;
         INFO(fmt::format("{} {} ranks in groups of {}, {} micro-batches", name_of(name), ranks, group, micro_batches));
@@ -121,7 +121,7 @@ TEST_CASE("every option of Megatron's distributed optimizer trains like a single
   for (auto const& [ranks, group] : {std::pair{1, 0}, {2, 0}, {5, 0}, {8, 0}, {4, 2}, {6, 3}}) {
     for (std::int64_t const micro_batches : {1, 3}) {
       for (auto const& options : kOptions) {
-        auto plan = plan_of(StrategyName::kMegatron, ranks, micro_batches);
+        auto plan = fp64_plan(StrategyName::kMegatron, ranks, micro_batches);
         plan.megatron = options;
         plan.megatron.bucket_size = 100;
         plan.shard_group = group;
@@ -142,7 +142,7 @@ TEST_CASE("every strategy trains like a single rank, whatever is recomputed toge
   for (auto const name : kAllStrategies) {
     for (auto const& scope : kScopes) {
       for (auto const offloads : {false, true}) {
-        auto plan = plan_of(name, 3, 2);
+        auto plan = fp64_plan(name, 3, 2);
         plan.recompute = Recompute::kFull;
         plan.recompute_scope = scope;
         plan.offload.activations = offloads;
@@ -152,7 +152,7 @@ TEST_CASE("every strategy trains like a single rank, whatever is recomputed toge
       }
     }
     for (auto const recompute : {Recompute::kNone, Recompute::kSelective, Recompute::kPerOp}) {
-      auto plan = plan_of(name, 3, 2);
+      auto plan = fp64_plan(name, 3, 2);
       plan.recompute = recompute;
       plan.offload.activations = true;
       INFO(fmt::format("{}, recompute {}, offload", name_of(name), name_of(recompute)));
@@ -163,7 +163,7 @@ TEST_CASE("every strategy trains like a single rank, whatever is recomputed toge
 
 TEST_CASE("the norm of the gradients is above what they are clipped to, so that clipping tells",
           "[conformance][strategies][cpu]") {
-  auto plan = plan_of(StrategyName::kNaive, 2, 1);
+  auto plan = fp64_plan(StrategyName::kNaive, 2, 1);
   plan.optimizer = Optimizer::kSgdMomentum;
   auto const unclipped = train(plan, on_cpus, kLarge);
   plan.clips_gradients = true;
@@ -179,7 +179,7 @@ TEST_CASE("every stage of DeepSpeed trains like a single rank", "[conformance][s
         for (auto const overlaps : {false, true}) {
           for (std::int64_t const bucket : {100, 1000}) {
             for (auto const place : {OffloadOptions::Place::kNone, OffloadOptions::Place::kCpu}) {
-              auto plan = plan_of(name, ranks, micro_batches);
+              auto plan = fp64_plan(name, ranks, micro_batches);
               plan.recompute = overlaps ? Recompute::kFull : Recompute::kNone;
               plan.clips_gradients = micro_batches == 3;
               plan.offload.optimizer = place;
@@ -212,7 +212,7 @@ TEST_CASE("every way in which DeepSpeed reduces and shards trains like a single 
   for (auto const name : {kDeepSpeed1, kDeepSpeed2, kDeepSpeed3}) {
     for (std::int64_t const ranks : {2, 4, 6}) {
       for (auto const& options : kOptions) {
-        auto plan = plan_of(name, ranks, 2);
+        auto plan = fp64_plan(name, ranks, 2);
         plan.deepspeed = options;
         plan.deepspeed.reduce_bucket_size = 100;
         plan.deepspeed.stage3_prefetch_bucket_size = 100;

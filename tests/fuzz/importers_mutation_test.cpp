@@ -18,7 +18,7 @@ using namespace twinstep::tests;
 
 namespace {
 
-std::string fixture(std::string const& name) {
+std::string text_of_fixture(std::string const& name) {
   return io::read_text(TWINSTEP_FIXTURES "/" + name);
 }
 
@@ -46,12 +46,12 @@ void read_logs(std::string const& text) {
 }  // namespace
 
 TEST_CASE("a damaged log of nccl-tests becomes records or one line", "[fuzz]") {
-  fuzz(fixture("nccl_tests.log"), 1, 200, read_logs);
-  fuzz(fixture("nccl_tests.json"), 2, 200, read_logs);
+  fuzz(text_of_fixture("nccl_tests.log"), 1, 200, read_logs);
+  fuzz(text_of_fixture("nccl_tests.json"), 2, 200, read_logs);
 }
 
 TEST_CASE("a damaged trace becomes a timeline that reads back, or one line", "[fuzz]") {
-  fuzz(fixture("kineto/rank0.json"), 3, 150, [](std::string const& text) {
+  fuzz(text_of_fixture("kineto/rank0.json"), 3, 150, [](std::string const& text) {
     auto const timeline = kineto_timeline({read_kineto_trace(io::parse({"fuzz.json", text}))});
     CHECK(io::read_timeline(io::parse({"again.json", io::to_json(timeline)})) == timeline);
   });

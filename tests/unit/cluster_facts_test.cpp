@@ -18,7 +18,7 @@ std::string facts(std::string const& gpu, int gpus, int nodes, std::string const
 
 constexpr auto kNdr = R"(, "fabric": "infiniband", "nics_per_node": 8, "nic_gbps": 400)";
 
-std::string error_of(std::string const& text) {
+std::string error_of_facts(std::string const& text) {
   try {
     static_cast<void>(read_cluster(text));
   } catch (InputError const& error) {
@@ -140,12 +140,12 @@ TEST_CASE("a scenario changes a cluster that is given by its facts", "[hw_profil
 }
 
 TEST_CASE("unknown words in facts are refused with the nearest known one", "[hw_profiles][facts]") {
-  CHECK_THAT(error_of(facts("h100-80gb", 8, 1, "nvswitch")), Catch::Contains("did you mean \"h100-80g\"?"));
-  CHECK_THAT(error_of(facts("h100-80g", 8, 1, "nvswich")), Catch::Contains("did you mean \"nvswitch\"?"));
-  CHECK_THAT(error_of(facts("h100-80g", 8, 2, "nvswitch", R"(, "fabric": "infinband")")),
+  CHECK_THAT(error_of_facts(facts("h100-80gb", 8, 1, "nvswitch")), Catch::Contains("did you mean \"h100-80g\"?"));
+  CHECK_THAT(error_of_facts(facts("h100-80g", 8, 1, "nvswich")), Catch::Contains("did you mean \"nvswitch\"?"));
+  CHECK_THAT(error_of_facts(facts("h100-80g", 8, 2, "nvswitch", R"(, "fabric": "infinband")")),
              Catch::Contains("did you mean \"infiniband\"?"));
-  CHECK_THAT(error_of(facts("rtx4090", 4, 1, "nvlink-pair")), Catch::Contains("has no link of its own"));
-  CHECK_THAT(error_of(facts("h100-80g", 8, 1, "none")), Catch::Contains("found \"none\" for 8 GPUs"));
-  CHECK_THAT(error_of(facts("h100-80g", 8, 2, "nvswitch", R"(, "nics_per_node": 3)")),
+  CHECK_THAT(error_of_facts(facts("rtx4090", 4, 1, "nvlink-pair")), Catch::Contains("has no link of its own"));
+  CHECK_THAT(error_of_facts(facts("h100-80g", 8, 1, "none")), Catch::Contains("found \"none\" for 8 GPUs"));
+  CHECK_THAT(error_of_facts(facts("h100-80g", 8, 2, "nvswitch", R"(, "nics_per_node": 3)")),
              Catch::Contains("found 3 NICs for 8 GPUs"));
 }

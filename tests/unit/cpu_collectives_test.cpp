@@ -28,7 +28,7 @@ struct Outcome {
   Bytes wire;
 };
 
-Outcome run(program::StepProgram const& program, std::string_view buffer = "received") {
+Outcome outcome_of(program::StepProgram const& program, std::string_view buffer = "received") {
   auto environment = cpu::Environment{fill_sent};
   auto out = Outcome{};
   out.wire = cpu::run(program, environment).wire.intra;
@@ -84,20 +84,20 @@ bool is_untouched(Values const& values) {
 
 TEST_CASE("all_reduce gives every rank the sum", "[cpu][collectives]") {
   for_all_sizes([](std::int64_t ranks, std::int64_t elements) {
-    auto const outcome = run(tests::one_collective(CollectiveKind::kAllReduce, ranks, elements));
+    auto const outcome = outcome_of(tests::one_collective(CollectiveKind::kAllReduce, ranks, elements));
     for (auto const& received : outcome.received)
       CHECK(received == totals(ranks, 0, static_cast<std::size_t>(elements)));
   });
 }
 
 TEST_CASE("all_reduce works in place", "[cpu][collectives]") {
-  for (auto const& received : run(tests::in_place_all_reduce(3, 7), "gradient").received)
+  for (auto const& received : outcome_of(tests::in_place_all_reduce(3, 7), "gradient").received)
     CHECK(received == totals(3, 0, 7));
 }
 
 TEST_CASE("average, maximum and minimum are taken over ranks", "[cpu][collectives]") {
   auto const reduce = [](program::Reduction reduction) {
-    return run(tests::one_collective(CollectiveKind::kAllReduce, 3, 2, 0, reduction)).received[1];
+    return outcome_of(tests::one_collective(CollectiveKind::kAllReduce, 3, 2, 0, reduction)).received[1];
   };
   // Ranks 0, 1, 2 send {100, 101}, {200, 201}, {300, 301}.
   CHECK(reduce(program::Reduction::kAverage) == Values{200, 201});
@@ -107,14 +107,14 @@ TEST_CASE("average, maximum and minimum are taken over ranks", "[cpu][collective
 
 TEST_CASE("all_gather gives every rank the chunks in the order of ranks", "[cpu][collectives]") {
   for_all_sizes([](std::int64_t ranks, std::int64_t elements) {
-    auto const outcome = run(tests::one_collective(CollectiveKind::kAllGather, ranks, elements));
+    auto const outcome = outcome_of(tests::one_collective(CollectiveKind::kAllGather, ranks, elements));
     for (auto const& received : outcome.received) CHECK(received == concatenated(ranks, elements));
   });
 }
 
 TEST_CASE("reduce_scatter gives every rank its chunk of the sum", "[cpu][collectives]") {
   for_all_sizes([](std::int64_t ranks, std::int64_t elements) {
-    auto const outcome = run(tests::one_collective(CollectiveKind::kReduceScatter, ranks, elements));
+    auto const outcome = outcome_of(tests::one_collective(CollectiveKind::kReduceScatter, ranks, elements));
     for (std::int64_t rank = 0; rank < ranks; ++rank)
       CHECK(outcome.received[static_cast<std::size_t>(rank)] ==
             totals(ranks, begin(elements, ranks, rank), begin(elements, ranks, rank + 1)));
@@ -124,7 +124,7 @@ TEST_CASE("reduce_scatter gives every rank its chunk of the sum", "[cpu][collect
 TEST_CASE("broadcast gives every rank what the root has", "[cpu][collectives]") {
   for_all_sizes([](std::int64_t ranks, std::int64_t elements) {
     auto const root = ranks - 1;
-    auto const outcome = run(tests::one_collective(CollectiveKind::kBroadcast, ranks, elements, root));
+    auto const outcome = outcome_of(tests::one_collective(CollectiveKind::kBroadcast, ranks, elements, root));
     for (auto const& received : outcome.received)
       CHECK(received == sent_by(root, 0, static_cast<std::size_t>(elements)));
   });
@@ -133,7 +133,7 @@ TEST_CASE("broadcast gives every rank what the root has", "[cpu][collectives]") 
 TEST_CASE("reduce gives the root the sum and leaves the others alone", "[cpu][collectives]") {
   for_all_sizes([](std::int64_t ranks, std::int64_t elements) {
     auto const root = static_cast<std::size_t>(ranks / 2);
-    auto const outcome = run(tests::one_collective(CollectiveKind::kReduce, ranks, elements, ranks / 2));
+    auto const outcome = outcome_of(tests::one_collective(CollectiveKind::kReduce, ranks, elements, ranks / 2));
     for (std::size_t rank = 0; rank < outcome.received.size(); ++rank) {
       if (rank == root)
         CHECK(outcome.received[rank] == totals(ranks, 0, static_cast<std::size_t>(elements)));
@@ -145,7 +145,7 @@ TEST_CASE("reduce gives the root the sum and leaves the others alone", "[cpu][co
 
 TEST_CASE("gather gives the root all chunks and leaves the others alone", "[cpu][collectives]") {
   for_all_sizes([](std::int64_t ranks, std::int64_t elements) {
-    auto const outcome = run(tests::one_collective(CollectiveKind::kGather, ranks, elements));
+    auto const outcome = outcome_of(tests::one_collective(CollectiveKind::kGather, ranks, elements));
     CHECK(outcome.received[0] == concatenated(ranks, elements));
     for (std::size_t rank = 1; rank < outcome.received.size(); ++rank) CHECK(is_untouched(outcome.received[rank]));
   });
@@ -154,7 +154,7 @@ TEST_CASE("gather gives the root all chunks and leaves the others alone", "[cpu]
 TEST_CASE("scatter gives every rank its chunk of what the root has", "[cpu][collectives]") {
   for_all_sizes([](std::int64_t ranks, std::int64_t elements) {
     auto const root = ranks - 1;
-    auto const outcome = run(tests::one_collective(CollectiveKind::kScatter, ranks, elements, root));
+    auto const outcome = outcome_of(tests::one_collective(CollectiveKind::kScatter, ranks, elements, root));
     for (std::int64_t rank = 0; rank < ranks; ++rank)
       CHECK(outcome.received[static_cast<std::size_t>(rank)] ==
             sent_by(root, begin(elements, ranks, rank), begin(elements, ranks, rank + 1)));
@@ -163,7 +163,7 @@ TEST_CASE("scatter gives every rank its chunk of what the root has", "[cpu][coll
 
 TEST_CASE("all_to_all gives every rank its chunk of what each rank has", "[cpu][collectives]") {
   for_all_sizes([](std::int64_t ranks, std::int64_t elements) {
-    auto const outcome = run(tests::one_collective(CollectiveKind::kAllToAll, ranks, elements));
+    auto const outcome = outcome_of(tests::one_collective(CollectiveKind::kAllToAll, ranks, elements));
     for (std::int64_t to = 0; to < ranks; ++to) {
       auto expected = Values{};
       for (std::int64_t from = 0; from < ranks; ++from)
@@ -188,7 +188,7 @@ TEST_CASE("in all_to_all ranks may send different amounts", "[cpu][collectives]"
       program::Collective{
           .kind = CollectiveKind::kAllToAll, .type = DataType::kFp32, .communicator = communicator, .elements = amount},
       role.whole(from), role.whole(to));
-  auto const outcome = run(std::move(small.builder).finish());
+  auto const outcome = outcome_of(std::move(small.builder).finish());
   CHECK(outcome.received[0] == Values{100, 200, 201});
   CHECK(outcome.received[1] == Values{101, 202, 203});
   CHECK(outcome.wire == 12_B);  // 1 element from rank 0, 2 from rank 1, 4 bytes each
@@ -197,7 +197,7 @@ TEST_CASE("in all_to_all ranks may send different amounts", "[cpu][collectives]"
 TEST_CASE("messages of a group go round a ring, and coalesced collectives add up", "[cpu][collectives]") {
   // After the shift rank r holds what rank r - 1 had; the sums over all ranks are then those of "mine".
   for (std::int64_t ranks = 1; ranks <= 4; ++ranks)
-    for (auto const& theirs : run(tests::groups_in_a_ring(ranks), "theirs").received)
+    for (auto const& theirs : outcome_of(tests::groups_in_a_ring(ranks), "theirs").received)
       CHECK(theirs == totals(ranks, 0, 6));
 }
 
@@ -205,7 +205,7 @@ TEST_CASE("uneven shards are reduced, updated and gathered", "[cpu][collectives]
   for (std::int64_t ranks = 1; ranks <= 4; ++ranks) {
     auto expected = totals(ranks, 0, 10);
     for (auto& value : expected) value = -value;
-    for (auto const& parameters : run(tests::uneven_shards(ranks), "parameters").received)
+    for (auto const& parameters : outcome_of(tests::uneven_shards(ranks), "parameters").received)
       CHECK(parameters == expected);
   }
 }
@@ -237,7 +237,7 @@ TEST_CASE("all ranks hold the same bits of a sum, in either precision", "[cpu][c
 }
 
 TEST_CASE("wire bytes are those that leave ranks on a ring", "[cpu][collectives]") {
-  auto const wire = [](CollectiveKind kind) { return run(tests::one_collective(kind, 3, 7, 2)).wire; };
+  auto const wire = [](CollectiveKind kind) { return outcome_of(tests::one_collective(kind, 3, 7, 2)).wire; };
   // 3 ranks, 28 bytes. Chunks of 7 elements: 2, 2, 3; the root is place 2 with 12 bytes.
   CHECK(wire(CollectiveKind::kAllReduce) == 112_B);  // 2 (n - 1) N
   CHECK(wire(CollectiveKind::kAllGather) == 56_B);   // (n - 1) N

@@ -22,7 +22,7 @@ using program::MemoryCategory;
 namespace {
 
 /// tiny_llama in fp32: 2 layers of 27,776 parameters and so on; see `parameter_count`.
-Plan plan_of(DdpOptions const& ddp = {}) {
+Plan ddp_plan(DdpOptions const& ddp = {}) {
   return {.strategy = StrategyName::kDdp,
           .ranks = 4,
           .micro_batch = 1,
@@ -53,7 +53,7 @@ std::vector<std::int64_t> sizes(Parameters const& parameters, std::vector<std::v
 TEST_CASE("DDP's buckets follow the readiness of gradients, the order of registration, or are one", "[ddp][buckets]") {
   auto const work = work_of(odd_mlp(), {.micro_batch = 1, .compute_type = DataType::kFp32});
   auto const all = Parameters{work};
-  auto plan = plan_of();
+  auto plan = ddp_plan();
   plan.first_bucket = 100_B;
   plan.bucket = 800_B;
   using Sizes = std::vector<std::int64_t>;
@@ -70,10 +70,10 @@ TEST_CASE("DDP's buckets follow the readiness of gradients, the order of registr
 
 TEST_CASE("DDP copies each gradient into its bucket and back, or once where gradients are views", "[ddp]") {
   auto const n = static_cast<std::size_t>(Parameters{work_of(tiny_llama(), {.sequence_length = 8})}.count());
-  auto const copied = compiled(tiny_llama(), plan_of());
+  auto const copied = compiled(tiny_llama(), ddp_plan());
   CHECK(operations_called(copied, "bucket.fill").size() == n);
   CHECK(operations_called(copied, "bucket.copy_back").size() == n);
-  auto const viewed = compiled(tiny_llama(), plan_of({.gradient_as_bucket_view = true}));
+  auto const viewed = compiled(tiny_llama(), ddp_plan({.gradient_as_bucket_view = true}));
   CHECK(operations_called(viewed, "bucket.fill").size() == n);
   CHECK(operations_called(viewed, "bucket.copy_back").empty());
 }
@@ -82,7 +82,7 @@ TEST_CASE("DDP copies each gradient into its bucket and back, or once where grad
 // are gone once copied.
 TEST_CASE("DDP's buckets cost as much as the gradients, unless gradients are views of them", "[ddp][memory]") {
   auto const bytes = [](DdpOptions const& ddp, MemoryCategory category) {
-    return bytes_at_update(compiled(tiny_llama(), plan_of(ddp)), category);
+    return bytes_at_update(compiled(tiny_llama(), ddp_plan(ddp)), category);
   };
   auto const n = parameters();
   auto const views = DdpOptions{.gradient_as_bucket_view = true};
@@ -94,7 +94,7 @@ TEST_CASE("DDP's buckets cost as much as the gradients, unless gradients are vie
 }
 
 TEST_CASE("a comm hook halves what crosses the wire and costs two casts and a division", "[ddp]") {
-  auto const step = compiled(tiny_llama(), plan_of({.comm_hook = DdpOptions::Hook::kBf16}));
+  auto const step = compiled(tiny_llama(), ddp_plan({.comm_hook = DdpOptions::Hook::kBf16}));
   CHECK(wire_elements(step, CollectiveKind::kAllReduce) == parameters());
   for (auto const& part : step.roles.front().parts) CHECK(std::get<program::Collective>(part).type == DataType::kBf16);
   auto const buckets = operations_called(step, "bucket.all_reduce").size();
@@ -103,7 +103,7 @@ TEST_CASE("a comm hook halves what crosses the wire and costs two casts and a di
 }
 
 TEST_CASE("within no_sync micro-batches communicate nothing, otherwise each reduces everything", "[ddp]") {
-  auto plan = plan_of();
+  auto plan = ddp_plan();
   plan.global_batch = 12;
   CHECK(wire_elements(compiled(tiny_llama(), plan), CollectiveKind::kAllReduce) == parameters());
   plan.ddp.no_sync = false;
@@ -111,7 +111,7 @@ TEST_CASE("within no_sync micro-batches communicate nothing, otherwise each redu
 }
 
 TEST_CASE("finding unused parameters reduces one number for each, after the last bucket", "[ddp]") {
-  auto const step = compiled(tiny_llama(), plan_of({.find_unused_parameters = true}));
+  auto const step = compiled(tiny_llama(), ddp_plan({.find_unused_parameters = true}));
   auto const n = static_cast<std::int64_t>(Parameters{work_of(tiny_llama(), {.sequence_length = 8})}.count());
   CHECK(wire_elements(step, CollectiveKind::kAllReduce) == parameters() + n);
   CHECK(std::get<program::Collective>(step.roles.front().parts.back()).elements.base == n);
@@ -119,7 +119,7 @@ TEST_CASE("finding unused parameters reduces one number for each, after the last
 
 // Autocast: one cast of each parameter in forward, one of each gradient in backward; a recomputed layer casts again.
 TEST_CASE("autocast casts each parameter once in a forward, and again where it is recomputed", "[ddp]") {
-  auto plan = plan_of();
+  auto plan = ddp_plan();
   plan.precision = DataType::kBf16;
   plan.parameter_type = DataType::kFp32;
   auto const work = work_of(tiny_llama(), {.sequence_length = 8});
@@ -136,7 +136,7 @@ TEST_CASE("autocast casts each parameter once in a forward, and again where it i
 
 TEST_CASE("rank 0 hands out a CNN's buffers before a forward that follows a sync", "[ddp]") {
   auto const resnet = std::get<Cnn>(published_cnn("resnet18"));
-  auto plan = plan_of();
+  auto plan = ddp_plan();
   plan.sequence_length = 1;
   plan.global_batch = 12;
   auto const elements = [&] { return wire_elements(compiled(resnet, plan), CollectiveKind::kBroadcast); };
@@ -153,7 +153,7 @@ TEST_CASE("ResNet-18's buckets are those that PyTorch makes", "[ddp][buckets]") 
   // 6,408,448 with 35 MB (measured with torchvision's model).
   auto const work = work_of(published_cnn("resnet18"), {.micro_batch = 1, .compute_type = DataType::kFp32});
   auto const all = Parameters{work};
-  auto plan = plan_of();
+  auto plan = ddp_plan();
   using Sizes = std::vector<std::int64_t>;
   plan.bucket = 25_MiB;
   CHECK(sizes(all, ddp_buckets(all, plan)) == Sizes{2'052'000 / 4, 28'852'224 / 4, 15'853'824 / 4});
@@ -171,7 +171,7 @@ TEST_CASE("every option of DDP gives programs that are well-formed, free of race
           DdpOptions{.gradient_as_bucket_view = true, .comm_hook = Hook::kBf16, .no_sync = false},
           DdpOptions{.first_iteration = true}}) {
       for (auto const type : {DataType::kFp32, DataType::kBf16}) {
-        auto plan = plan_of(ddp);
+        auto plan = ddp_plan(ddp);
         plan.precision = type;
         plan.parameter_type = DataType::kFp32;
         plan.global_batch = 8;

@@ -10,7 +10,7 @@ using namespace twinstep::records;
 
 namespace {
 
-StepTimes read_one(std::string const& text) {
+StepTimes read_one_run(std::string const& text) {
   auto const runs = read_step_times({{"run.csv", text}});
   REQUIRE(runs.size() == 1);
   return runs.front();
@@ -20,7 +20,7 @@ StepTimes read_one(std::string const& text) {
 
 TEST_CASE("a step is as long as its slowest rank, without the warm-up", "[records][step-times]") {
   // Slowest ranks: 0.9, 0.20, 0.22, 0.21, 0.24. The median is 0.22: 0.9 is beyond 1.2 x 0.22 and the others are not.
-  auto const run = read_one(
+  auto const run = read_one_run(
       "rank,step,time_ms\n0,0,900\n1,0,850\n0,1,200\n1,1,190\n0,2,210\n1,2,220\n0,3,210\n1,3,205\n0,4,240\n1,4,200\n");
   CHECK(run.ranks == 2);
   CHECK(run.warm_up == 1);
@@ -78,7 +78,7 @@ TEST_CASE("PyTorch's DDP benchmark is read from what it prints", "[records][step
 
 TEST_CASE("a table that cannot be read is refused with its line", "[records][step-times]") {
   auto const refuse = [](std::string const& text, std::string const& what) {
-    CHECK_THROWS_WITH(read_one(text), Catch::Contains(what));
+    CHECK_THROWS_WITH(read_one_run(text), Catch::Contains(what));
   };
   refuse("", "run.csv: found no line");
   refuse("step,time\n1,2\n", "run.csv:1: found the columns \"step,time\", expected \"step\" and a time with its unit");

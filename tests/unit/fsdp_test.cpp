@@ -50,7 +50,7 @@ Route route_of(program::StepProgram const& step, program::Collective const& coll
 }
 
 /// Elements that each route carries in a step, on its large side: a rank sends and receives (n - 1) / n of them.
-std::map<Route, std::int64_t> elements_moved(program::StepProgram const& step) {
+std::map<Route, std::int64_t> elements_by_route(program::StepProgram const& step) {
   auto moved = std::map<Route, std::int64_t>{};
   for_each_collective(step, [&](auto const&, auto const& collective) {
     moved[route_of(step, collective)] += collective.elements.base;
@@ -148,7 +148,7 @@ TEST_CASE("so is every program of FSDP2, whatever it reshards", "[fsdp][program]
 TEST_CASE("FULL_SHARD moves 3 N elements, padding included: every unit is gathered twice and reduced once", "[fsdp]") {
   auto plan = fsdp_plan(kFsdp1, 4);
   auto const step = compiled(odd_mlp(), plan);
-  CHECK(elements_moved(step) == gathered_and_reduced(2 * 308, 308));
+  CHECK(elements_by_route(step) == gathered_and_reduced(2 * 308, 308));
   // In bytes: gathers in the type of compute, reductions in theirs, 2 · 2 · 308 + 4 · 308 = 2464.
   auto bytes = std::int64_t{0};
   for_each_collective(step, [&](auto const&, auto const& collective) {
@@ -157,22 +157,22 @@ TEST_CASE("FULL_SHARD moves 3 N elements, padding included: every unit is gather
   CHECK(bytes == 2464);
 
   plan.strategy = kFsdp2;
-  CHECK(elements_moved(compiled(odd_mlp(), plan)) == gathered_and_reduced(2 * 384, 384));
+  CHECK(elements_by_route(compiled(odd_mlp(), plan)) == gathered_and_reduced(2 * 384, 384));
 }
 
 TEST_CASE("SHARD_GRAD_OP and reshard_after_forward false move 2 N: parameters stay for backward", "[fsdp]") {
   auto plan = fsdp_plan(kFsdp1, 4);
   plan.fsdp.sharding = Sharding::kShardGradOp;
-  CHECK(elements_moved(compiled(odd_mlp(), plan)) == gathered_and_reduced(308, 308));
+  CHECK(elements_by_route(compiled(odd_mlp(), plan)) == gathered_and_reduced(308, 308));
   plan = fsdp_plan(kFsdp2, 4);
   plan.fsdp.reshard_after_forward = 0;
-  CHECK(elements_moved(compiled(odd_mlp(), plan)) == gathered_and_reduced(384, 384));
+  CHECK(elements_by_route(compiled(odd_mlp(), plan)) == gathered_and_reduced(384, 384));
 }
 
 TEST_CASE("NO_SHARD sums N elements, none of them padding, and gathers nothing", "[fsdp]") {
   auto plan = fsdp_plan(kFsdp1, 4);
   plan.fsdp.sharding = Sharding::kNoShard;
-  CHECK(elements_moved(compiled(odd_mlp(), plan)) ==
+  CHECK(elements_by_route(compiled(odd_mlp(), plan)) ==
         std::map<Route, std::int64_t>{{{CollectiveKind::kAllReduce, "data"}, 300}});
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("accumulation multiplies what is gathered, and what is reduced unless 
     plan.fsdp.sharding = keeps_parameters ? Sharding::kShardGradOp : Sharding::kFullShard;
     plan.fsdp.reshard_after_forward = keeps_parameters ? 0 : 1;
     plan.fsdp.accumulation = accumulation;
-    return elements_moved(compiled(odd_mlp(), plan));
+    return elements_by_route(compiled(odd_mlp(), plan));
   };
   CHECK(moved(kFsdp1, false, Accumulation::kReduce) == gathered_and_reduced(6 * 308, 3 * 308));
   CHECK(moved(kFsdp1, false, Accumulation::kNoSync) == gathered_and_reduced(6 * 308, 308));
@@ -292,33 +292,33 @@ TEST_CASE("HYBRID_SHARD shards inside groups and all-reduces each shard over the
   plan.shard_group = 4;
   plan.fsdp.sharding = Sharding::kHybridShard;
   auto step = compiled(odd_mlp(), plan);
-  CHECK(elements_moved(step) == moved(2 * 308, 308, 77));
+  CHECK(elements_by_route(step) == moved(2 * 308, 308, 77));
   CHECK(sizes_of(step, all_reduce) == std::vector<std::int64_t>{4, 17, 36, 20});
   CHECK(stream_of_all_reduce(step) == "post_backward");  // one after the other with the reduce-scatters
   plan.fsdp.sharding = Sharding::kHybridShardZero2;
-  CHECK(elements_moved(compiled(odd_mlp(), plan)) == moved(308, 308, 77));
+  CHECK(elements_by_route(compiled(odd_mlp(), plan)) == moved(308, 308, 77));
 
   plan = fsdp_plan(kFsdp2, 8);
   plan.shard_group = 4;
   step = compiled(odd_mlp(), plan);
-  CHECK(elements_moved(step) == moved(2 * 384, 384, 96));
+  CHECK(elements_by_route(step) == moved(2 * 384, 384, 96));
   CHECK(sizes_of(step, all_reduce) == std::vector<std::int64_t>{5, 26, 44, 21});
   CHECK(stream_of_all_reduce(step) == "all_reduce");
 
   // Three micro-batches: all-reduced in each, or in the last one alone (set_requires_all_reduce).
   plan = fsdp_plan(kFsdp2, 8, 3);
   plan.shard_group = 4;
-  CHECK(elements_moved(compiled(odd_mlp(), plan)) == moved(6 * 384, 3 * 384, 3 * 96));
+  CHECK(elements_by_route(compiled(odd_mlp(), plan)) == moved(6 * 384, 3 * 384, 3 * 96));
   plan.fsdp.accumulation = Accumulation::kReduceScatter;
-  CHECK(elements_moved(compiled(odd_mlp(), plan)) == moved(6 * 384, 3 * 384, 96));
+  CHECK(elements_by_route(compiled(odd_mlp(), plan)) == moved(6 * 384, 3 * 384, 96));
   plan.fsdp.accumulation = Accumulation::kNoSync;
-  CHECK(elements_moved(compiled(odd_mlp(), plan)) == moved(6 * 384, 384, 96));
+  CHECK(elements_by_route(compiled(odd_mlp(), plan)) == moved(6 * 384, 384, 96));
 }
 
 TEST_CASE("resharding to groups of m gathers over all ranks in forward, inside the groups in backward", "[fsdp]") {
   auto plan = fsdp_plan(kFsdp2, 4);
   plan.fsdp.reshard_after_forward = 2;
-  CHECK(elements_moved(compiled(odd_mlp(), plan)) ==
+  CHECK(elements_by_route(compiled(odd_mlp(), plan)) ==
         std::map<Route, std::int64_t>{{{CollectiveKind::kAllGather, "data"}, 384},
                                       {{CollectiveKind::kAllGather, "shard"}, 384},
                                       {{CollectiveKind::kReduceScatter, "data"}, 384}});

@@ -17,14 +17,14 @@ struct Read {
   std::vector<std::string> warnings;
 };
 
-Read read(std::string text) {
+Read read_scenario(std::string text) {
   auto out = Read{};
   out.model = read_model(io::parse({"scenario.json", std::move(text)}), kModels, out.warnings);
   return out;
 }
 
 Read read_example(std::string const& name) {
-  return read(R"({"hf_config": ")" + name + R"(/config.json"})");
+  return read_scenario(R"({"hf_config": ")" + name + R"(/config.json"})");
 }
 
 Read read_config(std::string const& text) {
@@ -203,33 +203,33 @@ TEST_CASE("experts and cross-attention are refused", "[model]") {
 }
 
 TEST_CASE("sizes that multiply to an impossible model are refused", "[model]") {
-  CHECK_THROWS_WITH(read(R"({"family": "llama", "layers": 100000, "hidden": 2147483648, "heads": 1})"),
+  CHECK_THROWS_WITH(read_scenario(R"({"family": "llama", "layers": 100000, "hidden": 2147483648, "heads": 1})"),
                     Contains("parameters") && Contains("1e15"));
-  CHECK_THROWS_AS(read(R"({"family": "llama", "layers": 1, "hidden": 0, "heads": 1})"), InputError);
-  CHECK_THROWS_AS(read(R"({"family": "llama", "layers": 1, "hidden": 4294967296, "heads": 1})"), InputError);
+  CHECK_THROWS_AS(read_scenario(R"({"family": "llama", "layers": 1, "hidden": 0, "heads": 1})"), InputError);
+  CHECK_THROWS_AS(read_scenario(R"({"family": "llama", "layers": 1, "hidden": 4294967296, "heads": 1})"), InputError);
 }
 
 TEST_CASE("a short spec has its family's defaults", "[model]") {
   // LLaMA-2-7B by its three numbers: ffn 8/3 * 4096 = 10922, rounded up to 43 * 256 = 11008.
-  auto const llama = read(R"({"family": "llama", "layers": 32, "hidden": 4096, "heads": 32})").model;
+  auto const llama = read_scenario(R"({"family": "llama", "layers": 32, "hidden": 4096, "heads": 32})").model;
   CHECK(parameter_count(llama) == 6'738'415'616);
-  auto const gpt2 = read(R"({"family": "gpt2", "layers": 12, "hidden": 768, "heads": 12})").model;
+  auto const gpt2 = read_scenario(R"({"family": "gpt2", "layers": 12, "hidden": 768, "heads": 12})").model;
   CHECK(parameter_count(gpt2) == 124'439'808);
 }
 
 TEST_CASE("an MLP is given by its widths or by layers of one width", "[model]") {
-  CHECK(std::get<Mlp>(read(R"({"family": "mlp", "layers": 3, "hidden": 8})").model).widths ==
+  CHECK(std::get<Mlp>(read_scenario(R"({"family": "mlp", "layers": 3, "hidden": 8})").model).widths ==
         std::vector<std::int64_t>{8, 8, 8, 8});
   // 3 * 5 + 5 * 2
-  CHECK(parameter_count(read(R"({"family": "mlp", "widths": [3, 5, 2]})").model) == 25);
-  CHECK_THROWS_WITH(read(R"({"family": "mlp", "widths": [3]})"), Contains("names no layers"));
-  CHECK_THROWS_WITH(read(R"({"family": "mlp", "widths": [3, 4], "layers": 2})"), Contains("/widths"));
+  CHECK(parameter_count(read_scenario(R"({"family": "mlp", "widths": [3, 5, 2]})").model) == 25);
+  CHECK_THROWS_WITH(read_scenario(R"({"family": "mlp", "widths": [3]})"), Contains("names no layers"));
+  CHECK_THROWS_WITH(read_scenario(R"({"family": "mlp", "widths": [3, 4], "layers": 2})"), Contains("/widths"));
 }
 
 TEST_CASE("a misspelt key or family of a short spec is answered with the near one", "[model]") {
-  CHECK_THROWS_WITH(read(R"({"family": "llama", "layer": 2, "hidden": 64, "heads": 4})"), Contains("layers"));
-  CHECK_THROWS_WITH(read(R"({"family": "lama", "layers": 2, "hidden": 64, "heads": 4})"), Contains("llama"));
-  CHECK_THROWS_WITH(read(R"({"layers": 2})"), Contains("hf_config") && Contains("family"));
+  CHECK_THROWS_WITH(read_scenario(R"({"family": "llama", "layer": 2, "hidden": 64, "heads": 4})"), Contains("layers"));
+  CHECK_THROWS_WITH(read_scenario(R"({"family": "lama", "layers": 2, "hidden": 64, "heads": 4})"), Contains("llama"));
+  CHECK_THROWS_WITH(read_scenario(R"({"layers": 2})"), Contains("hf_config") && Contains("family"));
 }
 
 TEST_CASE("a configuration file that is not there is named", "[model]") {

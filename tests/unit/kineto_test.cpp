@@ -17,7 +17,7 @@ using program::WorkKind;
 
 namespace {
 
-KinetoTrace fixture(std::string const& name) {
+KinetoTrace kineto_fixture(std::string const& name) {
   return read_kineto_trace(io::parse_file(TWINSTEP_FIXTURES "/kineto/" + name));
 }
 
@@ -50,7 +50,7 @@ std::string with_event(std::string const& event) {
 }  // namespace
 
 TEST_CASE("a kernel belongs to the step in which the host launched it", "[records][kineto]") {
-  auto const timeline = kineto_timeline({fixture("rank0.json")}, 2);
+  auto const timeline = kineto_timeline({kineto_fixture("rank0.json")}, 2);
   // The elementwise kernel runs from 2050 us on, within ProfilerStep#2, but was launched at 1900 us.
   for (auto const& span : timeline.spans)
     CHECK(timeline.text(span.name).find("vectorized_elementwise") == std::string_view::npos);
@@ -65,7 +65,7 @@ TEST_CASE("a kernel belongs to the step in which the host launched it", "[record
 }
 
 TEST_CASE("a step of a trace says what ran on which stream", "[records][kineto]") {
-  auto const timeline = kineto_timeline({fixture("rank0.json")}, 2);
+  auto const timeline = kineto_timeline({kineto_fixture("rank0.json")}, 2);
   CHECK(timeline.manifest.clock == timeline::Clock::kReal);
   CHECK(timeline.manifest.world_size == 2);
   CHECK(timeline.manifest.memory_capacity == Bytes{85520809984});
@@ -91,7 +91,7 @@ TEST_CASE("a step of a trace says what ran on which stream", "[records][kineto]"
 }
 
 TEST_CASE("ranks are laid beside each other by the clock of their hosts", "[records][kineto]") {
-  auto const timeline = kineto_timeline({fixture("rank0.json"), fixture("rank1.json")}, 2);
+  auto const timeline = kineto_timeline({kineto_fixture("rank0.json"), kineto_fixture("rank1.json")}, 2);
   REQUIRE(timeline.tracks.size() == 2);
   CHECK(timeline.tracks[1].rank == RankId{1});
   // Rank 1's clock begins 500 us later: its step 2 at 2020 us, before rank 0's GPU has ended step 1 at 2100 us. Its
@@ -108,7 +108,7 @@ TEST_CASE("ranks are laid beside each other by the clock of their hosts", "[reco
 }
 
 TEST_CASE("steps that all ranks have are listed, and the median one is taken", "[records][kineto]") {
-  auto const traces = std::vector{fixture("rank0.json"), fixture("rank1.json")};
+  auto const traces = std::vector{kineto_fixture("rank0.json"), kineto_fixture("rank1.json")};
   auto const steps = steps_of(traces);
   REQUIRE(steps.size() == 2);
   CHECK(steps[0].number == 2);

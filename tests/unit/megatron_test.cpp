@@ -18,7 +18,7 @@ using program::MemoryCategory;
 
 namespace {
 
-Plan plan_of(MegatronOptions const& options, std::int64_t ranks = 4) {
+Plan megatron_plan(MegatronOptions const& options, std::int64_t ranks = 4) {
   return {.strategy = StrategyName::kMegatron,
           .ranks = ranks,
           .micro_batch = 1,
@@ -42,11 +42,11 @@ double states(Plan plan) {
 // docs/user-guide/features/dist_optimizer.md; LLaMA-2-7B's tensors are multiples of 64, so padding is next to nothing.
 TEST_CASE("Megatron's states take the bytes that its guide says", "[megatron][memory]") {
   auto const alone = MegatronOptions{.use_distributed_optimizer = false, .overlap_param_gather = false};
-  CHECK(states(plan_of(alone, 8)) == Approx(18));
-  CHECK(states(plan_of({}, 8)) == Approx(6 + 12.0 / 8).epsilon(1e-4));
-  CHECK(states(plan_of({}, 64)) == Approx(6 + 12.0 / 64).epsilon(1e-4));
-  CHECK(states(plan_of({.grad_reduce_in_fp32 = false}, 8)) == Approx(4 + 16.0 / 8).epsilon(1e-4));
-  auto fp32 = plan_of({}, 8);
+  CHECK(states(megatron_plan(alone, 8)) == Approx(18));
+  CHECK(states(megatron_plan({}, 8)) == Approx(6 + 12.0 / 8).epsilon(1e-4));
+  CHECK(states(megatron_plan({}, 64)) == Approx(6 + 12.0 / 64).epsilon(1e-4));
+  CHECK(states(megatron_plan({.grad_reduce_in_fp32 = false}, 8)) == Approx(4 + 16.0 / 8).epsilon(1e-4));
+  auto fp32 = megatron_plan({}, 8);
   fp32.precision = DataType::kFp32;
   CHECK(states(fp32) == Approx(8 + 8.0 / 8).epsilon(1e-4));
 }
@@ -58,7 +58,7 @@ TEST_CASE("Megatron's buckets run from the model's end, aligned and padded to di
   auto const parameters = Parameters{work};
   auto const ends = [&](MegatronOptions options) {
     options.bucket_size = 100;
-    auto const layout = megatron_layout(parameters, plan_of(options, 3));
+    auto const layout = megatron_layout(parameters, megatron_plan(options, 3));
     auto found = std::vector<std::int64_t>{};
     for (auto const& bucket : layout.groups()) found.push_back(bucket.begin + bucket.elements);
     return found;
@@ -74,7 +74,7 @@ TEST_CASE("Megatron's buckets run from the model's end, aligned and padded to di
 
 TEST_CASE("a step begins with gathering what the last one updated, a bucket ahead of the forward", "[megatron]") {
   auto const count = [](MegatronOptions const& options) {
-    auto const step = compiled(llama_2_7b(), plan_of(options));
+    auto const step = compiled(llama_2_7b(), megatron_plan(options));
     auto const gathers = operations_called(step, "bucket.all_gather");
     auto const updates = operations_called(step, "adamw");
     return std::tuple{gathers.size(), operations_called(step, "bucket.reduce_scatter").size(),
@@ -91,7 +91,7 @@ TEST_CASE("a step begins with gathering what the last one updated, a bucket ahea
 }
 
 TEST_CASE("several instances of the optimizer reduce-scatter inside, then all-reduce shards across", "[megatron]") {
-  auto plan = plan_of({}, 8);
+  auto plan = megatron_plan({}, 8);
   auto const moved = [&](CollectiveKind kind) { return wire_elements(compiled(tiny_llama(), plan), kind); };
   auto const whole = moved(CollectiveKind::kReduceScatter);
   CHECK(moved(CollectiveKind::kAllGather) == whole);
@@ -113,7 +113,7 @@ TEST_CASE("every option of Megatron gives programs that are well-formed, free of
   for (auto const& model : {ModelSpec{tiny_llama()}, ModelSpec{tiny_gpt2()}, ModelSpec{llama_2_7b()}}) {
     for (auto const& options : kOptions) {
       for (auto const group : {0, 2}) {
-        auto plan = plan_of(options);
+        auto plan = megatron_plan(options);
         plan.shard_group = group;
         plan.clips_gradients = true;
         auto const step = compiled(model, plan);

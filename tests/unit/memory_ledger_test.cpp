@@ -14,8 +14,8 @@ using namespace twinstep::program;
 namespace {
 
 /// A step of one role in the making, whose operations do nothing but touch buffers for 100 us.
-struct Job {
-  explicit Job(std::int64_t ranks = 1) : builder{Mesh{{{Axis::kData, ranks}}}}, role{builder.role("rank")} {}
+struct TouchingStep {
+  explicit TouchingStep(std::int64_t ranks = 1) : builder{Mesh{{{Axis::kData, ranks}}}}, role{builder.role("rank")} {}
 
   Region transient(Bytes size) { return role.whole(role.buffer(of(size, MemoryCategory::kActivations))); }
   void persistent(Bytes size, MemoryCategory category, MemorySpace space = MemorySpace::kDevice) {
@@ -73,7 +73,7 @@ Bytes most_held(timeline::Timeline const& timeline) {
 TEST_CASE("memory is taken when the host issues the first user and given back when it has issued the last",
           "[engine][memory]") {
   // The host issues at 5, 10 and 15 us, long before the kernels run.
-  auto job = Job{};
+  auto job = TouchingStep{};
   auto const stream = job.role.stream("compute");
   auto const buffer = job.transient(100_B);
   job.touch(stream, {buffer});
@@ -90,7 +90,7 @@ TEST_CASE("memory is taken when the host issues the first user and given back wh
 TEST_CASE("memory that several streams used is given back when its last user has ended", "[engine][memory]") {
   // PyTorch's allocator lets a block that another stream used go when that stream's event has come. The first kernel
   // begins at 5 us, the second when that has ended.
-  auto job = Job{};
+  auto job = TouchingStep{};
   auto const a = job.role.stream("a");
   auto const b = job.role.stream("b");
   auto const buffer = job.transient(100_B);
@@ -106,7 +106,7 @@ TEST_CASE("context and the collective library's buffers are lines of their own",
   auto cluster = machine(1_GiB, 2);
   cluster.node.gpu.context_memory.value = 300_MiB;
   cluster.library.buffers.value = 20_MiB;
-  auto job = Job{2};
+  auto job = TouchingStep{2};
   job.builder.communicator("data", {Axis::kData});
   job.persistent(7_MiB, MemoryCategory::kParameters);
   job.touch(job.role.stream("compute"), {});
@@ -118,7 +118,7 @@ TEST_CASE("context and the collective library's buffers are lines of their own",
 
 TEST_CASE("what the allocator holds beyond what is allocated is fragmentation", "[engine][memory][allocator]") {
   // 11 MiB live in a segment of 12, which is there from the step before.
-  auto job = Job{};
+  auto job = TouchingStep{};
   auto const stream = job.role.stream("compute");
   job.touch(stream, {job.transient(11_MiB)});
   auto const timeline = job.run(machine());
@@ -136,7 +136,7 @@ TEST_CASE("what the allocator holds beyond what is allocated is fragmentation", 
 TEST_CASE("a step is replayed until it reserves as much as the one before", "[engine][memory][allocator]") {
   // First step: 9 and 9 MiB in a segment of 20, 12 in its own. Second: the first 9 find the 12 the smallest that holds
   // them, the next 9 are in the 20, and the 12 need a new segment. Third: 12, 12 and 20 hold them all.
-  auto job = Job{};
+  auto job = TouchingStep{};
   auto const stream = job.role.stream("compute");
   auto const first = job.transient(9_MiB);
   auto const second = job.transient(9_MiB);
@@ -153,7 +153,7 @@ TEST_CASE("a step is replayed until it reserves as much as the one before", "[en
 TEST_CASE("parameters are allocated before gradients, and these before the optimizer", "[engine][memory][allocator]") {
   // 9 leave 11 of a segment of 20, which the gradients fill; the optimizer needs another 12. In the order of the
   // program it would be 12 + 12 + 20.
-  auto job = Job{};
+  auto job = TouchingStep{};
   job.persistent(12_MiB, MemoryCategory::kOptimizer);
   job.persistent(11_MiB, MemoryCategory::kGradients);
   job.persistent(9_MiB, MemoryCategory::kParameters);
@@ -165,7 +165,7 @@ TEST_CASE("parameters are allocated before gradients, and these before the optim
 
 TEST_CASE("a buffer comes from the pool of the stream that first touches it", "[engine][memory][allocator]") {
   // One after the other: a stream of their own would share one segment.
-  auto job = Job{};
+  auto job = TouchingStep{};
   auto const a = job.role.stream("a");
   auto const b = job.role.stream("b");
   job.touch(a, {job.transient(20_MiB)});
@@ -178,7 +178,7 @@ TEST_CASE("a buffer comes from the pool of the stream that first touches it", "[
 TEST_CASE("when the device is full, the host waits for what other streams still use", "[engine][memory][allocator]") {
   // 30 MiB are in use on stream b until 205 us; the host asks for another 30 at 15 us and has 50. A retry waits for
   // stream b and gives the segment back; both are never held.
-  auto job = Job{};
+  auto job = TouchingStep{};
   auto const a = job.role.stream("a");
   auto const b = job.role.stream("b");
   auto const crossing = job.transient(30_MiB);
@@ -194,7 +194,7 @@ TEST_CASE("when the device is full, the host waits for what other streams still 
 }
 
 TEST_CASE("what does not fit after a retry stands in the ledger above the capacity", "[engine][memory][allocator]") {
-  auto job = Job{};
+  auto job = TouchingStep{};
   job.persistent(40_MiB, MemoryCategory::kParameters);
   job.touch(job.role.stream("compute"), {job.transient(30_MiB)});
   CHECK(most_held(job.run(machine(50_MiB))) == 70_MiB);
@@ -203,7 +203,7 @@ TEST_CASE("what does not fit after a retry stands in the ledger above the capaci
 TEST_CASE("context and library buffers leave the allocator less", "[engine][memory][allocator]") {
   auto cluster = machine(100_MiB);
   cluster.node.gpu.context_memory.value = 50_MiB;
-  auto job = Job{};
+  auto job = TouchingStep{};
   auto const stream = job.role.stream("compute");
   job.touch(stream, {job.transient(30_MiB)});
   job.touch(stream, {job.transient(40_MiB)});
@@ -214,7 +214,7 @@ TEST_CASE("context and library buffers leave the allocator less", "[engine][memo
 }
 
 TEST_CASE("host memory has no caching allocator", "[engine][memory][allocator]") {
-  auto job = Job{};
+  auto job = TouchingStep{};
   job.persistent(11_MiB, MemoryCategory::kOptimizer, MemorySpace::kHost);
   job.touch(job.role.stream("compute"), {});
   auto const timeline = job.run(machine());
@@ -223,7 +223,7 @@ TEST_CASE("host memory has no caching allocator", "[engine][memory][allocator]")
 }
 
 TEST_CASE("without a replay there is no fragmentation, and no word of the allocator", "[engine][memory][allocator]") {
-  auto job = Job{};
+  auto job = TouchingStep{};
   job.touch(job.role.stream("compute"), {job.transient(11_MiB)});
   auto const timeline = job.run(machine(), false);
   CHECK(most_held(timeline) == 11_MiB);

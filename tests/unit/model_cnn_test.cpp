@@ -12,12 +12,12 @@ using Catch::Contains;
 
 namespace {
 
-Cnn read(std::string text) {
+Cnn read_cnn(std::string text) {
   auto warnings = std::vector<std::string>{};
   return std::get<Cnn>(read_model(io::parse({"scenario.json", std::move(text)}), ".", warnings));
 }
 Cnn published(std::string const& name) {
-  return read(R"({"family": "cnn", "name": ")" + name + R"("})");
+  return read_cnn(R"({"family": "cnn", "name": ")" + name + R"("})");
 }
 double forward_flops(Cnn const& model) {
   auto const work = work_of(model, {.compute_type = DataType::kFp32});
@@ -120,7 +120,7 @@ TEST_CASE("convolutions know no 8-bit linear layers", "[model][cnn]") {
 }
 
 TEST_CASE("a network can be given by its stages", "[model][cnn]") {
-  auto const model = read(R"({"family": "cnn", "name": "mine", "bottleneck": true, "classes": 10, "image_size": 32,
+  auto const model = read_cnn(R"({"family": "cnn", "name": "mine", "bottleneck": true, "classes": 10, "image_size": 32,
                               "stages": [{"blocks": 3}, {"blocks": 4, "width": 128}, {"blocks": 6, "width": 256},
                                          {"blocks": 3, "width": 512}]})");
   CHECK(model.name == "mine");
@@ -130,12 +130,13 @@ TEST_CASE("a network can be given by its stages", "[model][cnn]") {
 
 TEST_CASE("an impossible network is refused with a way out", "[model][cnn]") {
   CHECK_THROWS_WITH(published("resnet51"), Contains("/name") && Contains("resnet51") && Contains("resnet50"));
-  CHECK_THROWS_WITH(read(R"({"family": "cnn"})"), Contains("stages") && Contains("resnet50"));
-  CHECK_THROWS_WITH(read(R"({"family": "cnn", "stages": []})"), Contains("/stages") && Contains("one stage or more"));
-  CHECK_THROWS_WITH(read(R"({"family": "cnn", "stages": [{"blocks": 0}]})"), Contains("/stages/0/blocks"));
-  CHECK_THROWS_WITH(read(R"({"family": "cnn", "stages": [{"blocks": 1}], "groups": 2})"), Contains("bottleneck"));
-  CHECK_THROWS_WITH(read(R"({"family": "cnn", "stages": [{"blocks": 1}], "bottleneck": true, "groups": 65536,
+  CHECK_THROWS_WITH(read_cnn(R"({"family": "cnn"})"), Contains("stages") && Contains("resnet50"));
+  CHECK_THROWS_WITH(read_cnn(R"({"family": "cnn", "stages": []})"),
+                    Contains("/stages") && Contains("one stage or more"));
+  CHECK_THROWS_WITH(read_cnn(R"({"family": "cnn", "stages": [{"blocks": 0}]})"), Contains("/stages/0/blocks"));
+  CHECK_THROWS_WITH(read_cnn(R"({"family": "cnn", "stages": [{"blocks": 1}], "groups": 2})"), Contains("bottleneck"));
+  CHECK_THROWS_WITH(read_cnn(R"({"family": "cnn", "stages": [{"blocks": 1}], "bottleneck": true, "groups": 65536,
                              "width_per_group": 65536})"),
                     Contains("/width_per_group") && Contains("at most"));
-  CHECK_THROWS_AS(read(R"({"family": "cnn", "stages": [{"blocks": 1, "wide": 2}]})"), InputError);
+  CHECK_THROWS_AS(read_cnn(R"({"family": "cnn", "stages": [{"blocks": 1, "wide": 2}]})"), InputError);
 }

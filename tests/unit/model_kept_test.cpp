@@ -8,7 +8,7 @@ using namespace twinstep::strategies;
 
 namespace {
 
-constexpr std::int64_t kTokens = 1024;
+constexpr std::int64_t kLayerTokens = 1024;
 
 UnitWork layer(Transformer const& model, bool flash) {
   auto work = work_of(model, {.micro_batch = 2, .sequence_length = 512, .flash_attention = flash});
@@ -48,14 +48,14 @@ TEST_CASE("full recomputation keeps a layer's input alone", "[model][recompute]"
   auto const tensors = saved_tensors(unit, kept_slots(unit, KeepPolicy::kNothing));
   REQUIRE(tensors.size() == 1);
   CHECK(tensors.front().name == "input");
-  CHECK(tensors.front().bytes == Bytes{2 * 4096 * kTokens});
+  CHECK(tensors.front().bytes == Bytes{2 * 4096 * kLayerTokens});
   CHECK(kernels_to_recompute(unit, kept_slots(unit, KeepPolicy::kNothing)) == kernels_to_recompute(unit));
 }
 
 TEST_CASE("selective recomputation of unfused attention leaves 34h bytes a token", "[model][recompute]") {
   // Korthikanti et al., table 2: 34 s b h + 5 a s² b without, 34 s b h with it; two layer norms keep 16 bytes more.
   auto const unit = gpt_layer(false);
-  CHECK(kept_bytes(unit, KeepPolicy::kAllButAttentionCore) == Bytes{kTokens * (34 * 768 + 16)});
+  CHECK(kept_bytes(unit, KeepPolicy::kAllButAttentionCore) == Bytes{kLayerTokens * (34 * 768 + 16)});
   // The context is kept, so the last product of the core does not run again.
   CHECK(recomputed(unit, KeepPolicy::kAllButAttentionCore) ==
         Names{"attention.scores.forward", "attention.softmax.forward", "attention.dropout.forward"});
@@ -80,7 +80,7 @@ TEST_CASE("keeping every second product keeps them and attention's result, and m
   // context 2 h, its log-sum-exp 4 a, and the layer's input 2 h.
   auto const unit = llama_layer();
   CHECK(kept_bytes(unit, KeepPolicy::kPerOp) ==
-        Bytes{kTokens * (2 * (4096 + 1024 + 14336 + 4096) + 2 * 4096 + 4 * 32 + 2 * 4096)});
+        Bytes{kLayerTokens * (2 * (4096 + 1024 + 14336 + 4096) + 2 * 4096 + 4 * 32 + 2 * 4096)});
   CHECK(recomputed(unit, KeepPolicy::kPerOp) ==
         Names{"attention.norm.forward", "attention.key.forward", "attention.rotary.forward", "attention.output.forward",
               "attention.residual.forward", "mlp.norm.forward", "mlp.up.forward", "mlp.activation.forward"});
@@ -91,7 +91,7 @@ TEST_CASE("products in 8 bits are not on the list of what is kept", "[model][rec
   auto const model = Transformer{"llama", 32, 4096, 32, 8, 128, 14336, 32000, 0, 4096};
   auto const work = work_of(model, {.micro_batch = 2, .sequence_length = 512, .linear_type = DataType::kFp8});
   auto const& unit = *std::ranges::find(work.kinds, "layer", &UnitWork::name);
-  CHECK(kept_bytes(unit, KeepPolicy::kPerOp) == Bytes{kTokens * (2 * 4096 + 4 * 32 + 2 * 4096)});
+  CHECK(kept_bytes(unit, KeepPolicy::kPerOp) == Bytes{kLayerTokens * (2 * 4096 + 4 * 32 + 2 * 4096)});
   CHECK(recomputed(unit, KeepPolicy::kAllButAttentionCore) == Names{"attention.core.forward"});
 }
 

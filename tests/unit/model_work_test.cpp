@@ -18,7 +18,7 @@ Transformer gpt(bool biases_and_dropout) {
   auto const on = biases_and_dropout;
   return {"gpt", 12, 768, 12, 12, 64, 4 * 768, 50257, 1024, 1024, Norm::kLayer, false, true, on, on, on, true, on};
 }
-Shape const kTokens{2, 512};  // 1024 tokens
+Shape const kTwoSequences{2, 512};  // 1024 tokens
 
 UnitWork const& kind(ModelWork const& model, std::string_view name) {
   return *std::ranges::find(model.kinds, name, &UnitWork::name);
@@ -72,7 +72,7 @@ std::vector<ModelSpec> all_models() {
 std::vector<Shape> all_shapes() {
   auto out = std::vector<Shape>{};
   auto const add = [&](auto change) {
-    out.push_back(kTokens);
+    out.push_back(kTwoSequences);
     change(out.back());
   };
   add([](Shape&) {});
@@ -95,18 +95,18 @@ std::vector<Shape> all_shapes() {
 
 TEST_CASE("a Llama layer keeps 12h + 4kd + 8f + 4a + 8 bytes a token", "[model][work]") {
   // LLaMA-2-7B: 49,152 + 16,384 + 88,064 = 153,600, and 4 * 32 + 8.
-  CHECK(saved_bytes(kind(work_of(llama(32, 11008), kTokens), "layer")) == Bytes{1024 * (153'600 + 136)});
+  CHECK(saved_bytes(kind(work_of(llama(32, 11008), kTwoSequences), "layer")) == Bytes{1024 * (153'600 + 136)});
   // LLaMA-3-8B (kd 1024, f 14336): 49,152 + 4,096 + 114,688 = 167,936.
-  CHECK(saved_bytes(kind(work_of(llama(8, 14336), kTokens), "layer")) == Bytes{1024 * (167'936 + 136)});
+  CHECK(saved_bytes(kind(work_of(llama(8, 14336), kTwoSequences), "layer")) == Bytes{1024 * (167'936 + 136)});
 }
 
 TEST_CASE("a GPT layer keeps 34h bytes a token, as Korthikanti counts, and its statistics", "[model][work]") {
   // Two layer norms keep mean and deviation in fp32 (16 bytes), flash attention one fp32 number a head.
-  CHECK(saved_bytes(kind(work_of(gpt(true), kTokens), "layer")) == Bytes{1024 * (34 * 768 + 16 + 4 * 12)});
+  CHECK(saved_bytes(kind(work_of(gpt(true), kTwoSequences), "layer")) == Bytes{1024 * (34 * 768 + 16 + 4 * 12)});
 }
 
 TEST_CASE("without flash attention a GPT layer also keeps 5as bytes a token", "[model][work]") {
-  auto shape = kTokens;
+  auto shape = kTwoSequences;
   shape.flash_attention = false;
   auto const layer = kind(work_of(gpt(true), shape), "layer");
   CHECK(saved_bytes(layer) == Bytes{1024 * (34 * 768 + 16 + 5 * 12 * 512)});
@@ -115,7 +115,7 @@ TEST_CASE("without flash attention a GPT layer also keeps 5as bytes a token", "[
   CHECK(memory_bound_bytes(layer.forward) == 1024 * ((38 + 12) * 768 + 9 * 12 * 512));
   CHECK(memory_bound_bytes(layer.backward) == 1024 * (96 * 768 + 11 * 12 * 512));
   // The whole matrix: 4 s² d a forward for each sequence, twice that backward.
-  auto const flash = flops_of(kind(work_of(gpt(true), kTokens), "layer"));
+  auto const flash = flops_of(kind(work_of(gpt(true), kTwoSequences), "layer"));
   auto const scores = 2.0 * 4 * 512 * 512 * 64 * 12;
   CHECK(flops_of(layer).forward.count() == Approx(flash.forward.count() - scores / 2 + scores));
   CHECK(flops_of(layer).backward.count() == Approx(flash.backward.count() - 2.5 * scores / 2 + 2 * scores));
@@ -124,14 +124,14 @@ TEST_CASE("without flash attention a GPT layer also keeps 5as bytes a token", "[
 TEST_CASE("a GPT layer moves 36h bytes a token forward and 68h backward", "[model][work]") {
   // Norms 8h, residual adds 12h, GELU 4f = 16h; norms 20h, residual gradients 12h, joining the gradients of queries,
   // keys and values 12h, GELU 6f = 24h.
-  auto const layer = kind(work_of(gpt(false), kTokens), "layer");
+  auto const layer = kind(work_of(gpt(false), kTwoSequences), "layer");
   CHECK(memory_bound_bytes(layer.forward) == 1024 * 36 * 768);
   CHECK(memory_bound_bytes(layer.backward) == 1024 * 68 * 768);
 }
 
 TEST_CASE("dropout and biases add their bytes", "[model][work]") {
   // Forward: two masks, 2h. Backward: two dropouts of 5h; bias gradients read 3h + h + f + h elements of 2 bytes.
-  auto const layer = kind(work_of(gpt(true), kTokens), "layer");
+  auto const layer = kind(work_of(gpt(true), kTwoSequences), "layer");
   CHECK(memory_bound_bytes(layer.forward) == 1024 * 38 * 768);
   CHECK(memory_bound_bytes(layer.backward) == 1024 * (68 + 10 + 2 * 9) * 768);
 }
@@ -140,14 +140,14 @@ TEST_CASE("a Llama layer's memory-bound kernels move what eager PyTorch moves", 
   // Forward: norms 8h, residuals 12h, gate 10f, rotary 12(h + kd).
   // Backward: norms 20h, residuals 12h, gate 16f, rotary 12(h + kd), and 6h for each of the three sums of gradients
   // of the norms' outputs, which have three readers and two.
-  auto const layer = kind(work_of(llama(8, 14336), kTokens), "layer");
+  auto const layer = kind(work_of(llama(8, 14336), kTwoSequences), "layer");
   CHECK(memory_bound_bytes(layer.forward) == 1024 * (20 * 4096 + 10 * 14336 + 12 * (4096 + 1024)));
   CHECK(memory_bound_bytes(layer.backward) == 1024 * (50 * 4096 + 16 * 14336 + 12 * (4096 + 1024)));
 }
 
 TEST_CASE("each matrix costs two operations an element and token forward, four backward", "[model][work]") {
   auto const model = llama(8, 14336);
-  auto const layer = kind(work_of(model, kTokens), "layer");
+  auto const layer = kind(work_of(model, kTwoSequences), "layer");
   auto const matrices = 2.0 * 4096 * 4096 + 2.0 * 4096 * 1024 + 3.0 * 4096 * 14336;
   auto const attention = 2.0 * 4 * 512 * 512 * 4096 / 2;  // two sequences, causal
   CHECK(flops_of(layer).forward.count() == Approx(2 * 1024 * matrices + attention));
@@ -155,7 +155,7 @@ TEST_CASE("each matrix costs two operations an element and token forward, four b
 }
 
 TEST_CASE("recomputation stops before the last matrix", "[model][work]") {
-  auto const layer = kind(work_of(llama(8, 14336), kTokens), "layer");
+  auto const layer = kind(work_of(llama(8, 14336), kTwoSequences), "layer");
   auto const again = kernels_to_recompute(layer);
   REQUIRE(again.size() == layer.forward.size() - 2);
   CHECK(layer.forward[again.back()].name == "mlp.activation.forward");
@@ -164,13 +164,13 @@ TEST_CASE("recomputation stops before the last matrix", "[model][work]") {
 
 TEST_CASE("model flops are 6N + 12 L h s a token", "[model][work]") {
   // LLaMA-2-7B at s = 512: 6 * 6,738,415,616 + 12 * 32 * 4096 * 512 = 41,235,800,064 a token.
-  CHECK(work_of(llama(32, 11008), kTokens).model_flops_per_micro_batch.count() == 1024 * 41'235'800'064.0);
+  CHECK(work_of(llama(32, 11008), kTwoSequences).model_flops_per_micro_batch.count() == 1024 * 41'235'800'064.0);
   // 3 * 5 + 5 * 2 = 25 parameters.
   CHECK(work_of(Mlp{"mlp", {3, 5, 2}}, {.micro_batch = 4}).model_flops_per_micro_batch.count() == 4 * 6 * 25);
 }
 
 TEST_CASE("the head moves 25 bytes and holds 12 for each token and vocabulary entry", "[model][work]") {
-  auto const head = kind(work_of(llama(8, 14336), kTokens), "head");
+  auto const head = kind(work_of(llama(8, 14336), kTwoSequences), "head");
   auto const scores = std::int64_t{1024} * 32000;
   auto const norms = std::int64_t{1024} * 14 * 4096;
   CHECK(memory_bound_bytes(head.forward) + memory_bound_bytes(head.backward) == 25 * scores + norms);
@@ -185,7 +185,7 @@ TEST_CASE("the head moves 25 bytes and holds 12 for each token and vocabulary en
 }
 
 TEST_CASE("a tied head multiplies by the embedding's matrix and both add to its gradient", "[model][work]") {
-  auto const model = work_of(gpt(true), kTokens);
+  auto const model = work_of(gpt(true), kTwoSequences);
   auto const& head = kind(model, "head");
   auto const& weight = slot_of(head, kernel_named(head.forward, "head.logits.forward").accesses[1]);
   CHECK(weight.kind == SlotKind::kParameter);
@@ -201,7 +201,7 @@ TEST_CASE("a tied head multiplies by the embedding's matrix and both add to its 
 TEST_CASE("the units of a model fit together", "[model][work]") {
   for (auto const& spec : all_models()) {
     CAPTURE(model_name(spec));
-    auto const model = work_of(spec, kTokens);
+    auto const model = work_of(spec, kTwoSequences);
     auto const elements = [&](UnitRef unit, SlotKind part) {
       auto const& slots = model.work(unit).slots;
       auto const found = std::ranges::find(slots, part, &Slot::kind);
@@ -223,7 +223,7 @@ TEST_CASE("the units of a model fit together", "[model][work]") {
 
 TEST_CASE("every unit's parameters are those that the model lists", "[model][work]") {
   for (auto const& spec : all_models()) {
-    auto const model = work_of(spec, kTokens);
+    auto const model = work_of(spec, kTwoSequences);
     auto count = std::int64_t{0};
     for (auto const unit : model.units) {
       for (auto const& tensor : model.work(unit).parameters) count += tensor.elements();
@@ -233,7 +233,7 @@ TEST_CASE("every unit's parameters are those that the model lists", "[model][wor
 }
 
 TEST_CASE("units are named after their layer", "[model][work]") {
-  auto const model = work_of(llama(8, 14336), kTokens);
+  auto const model = work_of(llama(8, 14336), kTwoSequences);
   CHECK(model.kinds.size() == 3);
   REQUIRE(model.units.size() == 34);
   CHECK(unit_name(model, model.units[0]) == "embedding");
@@ -319,7 +319,7 @@ TEST_CASE("every product reads and writes matrices of its own sizes", "[model][w
 
 TEST_CASE("forward reads every parameter of its unit", "[model][work]") {
   for (auto const& spec : all_models()) {
-    for (auto const& unit : work_of(spec, kTokens).kinds) {
+    for (auto const& unit : work_of(spec, kTwoSequences).kinds) {
       auto read = std::set<std::int32_t>{};
       for (auto const& kernel : unit.forward) {
         for (auto const access : kernel.accesses) read.insert(access.slot);

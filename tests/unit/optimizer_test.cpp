@@ -14,7 +14,7 @@ using program::MemoryCategory;
 
 namespace {
 
-Plan plan_of(Optimizer optimizer, DataType precision = DataType::kFp32) {
+Plan plan_with(Optimizer optimizer, DataType precision = DataType::kFp32) {
   return {.strategy = StrategyName::kNaive,
           .ranks = 2,
           .micro_batch = 1,
@@ -51,16 +51,16 @@ double bytes_held(Plan const& plan) {
 // 8, lerp_ 12, mul_ 8, addcmul_ 12, sqrt 8, div_ 8, add_ 8, addcdiv_ 16; in 16 bits the gradient is cast first (6) and
 // the master copied last (6).
 TEST_CASE("an optimizer moves the bytes of its passes", "[optimizer]") {
-  CHECK(bytes_moved(plan_of(Optimizer::kAdamWFused)) == 28);
-  CHECK(bytes_moved(plan_of(Optimizer::kAdamWFused, DataType::kBf16)) == 28);
-  CHECK(bytes_moved(plan_of(Optimizer::kAdamWForeach)) == 80);
-  CHECK(bytes_moved(plan_of(Optimizer::kAdamWForeach, DataType::kBf16)) == 92);
-  CHECK(bytes_moved(plan_of(Optimizer::kSgdMomentum)) == 20);
-  CHECK(bytes_moved(plan_of(Optimizer::kAdamW8Bit)) == 16);
+  CHECK(bytes_moved(plan_with(Optimizer::kAdamWFused)) == 28);
+  CHECK(bytes_moved(plan_with(Optimizer::kAdamWFused, DataType::kBf16)) == 28);
+  CHECK(bytes_moved(plan_with(Optimizer::kAdamWForeach)) == 80);
+  CHECK(bytes_moved(plan_with(Optimizer::kAdamWForeach, DataType::kBf16)) == 92);
+  CHECK(bytes_moved(plan_with(Optimizer::kSgdMomentum)) == 20);
+  CHECK(bytes_moved(plan_with(Optimizer::kAdamW8Bit)) == 16);
 }
 
 TEST_CASE("before PyTorch 2.1, foreach AdamW makes a second temporary of 4 bytes and moves as much", "[optimizer]") {
-  auto plan = plan_of(Optimizer::kAdamWForeach);
+  auto plan = plan_with(Optimizer::kAdamWForeach);
   auto const temporaries = [&] {
     auto bytes = 0.0;
     auto const step = compiled(tiny_llama(), plan);
@@ -75,11 +75,11 @@ TEST_CASE("before PyTorch 2.1, foreach AdamW makes a second temporary of 4 bytes
 }
 
 TEST_CASE("an optimizer holds its states, and masters where parameters have 16 bits", "[optimizer][memory]") {
-  CHECK(bytes_held(plan_of(Optimizer::kAdamWFused)) == 8);
-  CHECK(bytes_held(plan_of(Optimizer::kAdamWFused, DataType::kBf16)) == 12);
-  CHECK(bytes_held(plan_of(Optimizer::kSgdMomentum)) == 4);
+  CHECK(bytes_held(plan_with(Optimizer::kAdamWFused)) == 8);
+  CHECK(bytes_held(plan_with(Optimizer::kAdamWFused, DataType::kBf16)) == 12);
+  CHECK(bytes_held(plan_with(Optimizer::kSgdMomentum)) == 4);
   // Two bytes, and two scales of 4 bytes for every 256 parameters.
-  CHECK(bytes_held(plan_of(Optimizer::kAdamW8Bit)) == Approx(2 + 8.0 / 256).epsilon(1e-3));
+  CHECK(bytes_held(plan_with(Optimizer::kAdamW8Bit)) == Approx(2 + 8.0 / 256).epsilon(1e-3));
 }
 
 TEST_CASE("multi-tensor kernels take 320 chunks of 65,536 elements, and 36 tensors", "[optimizer]") {
@@ -89,7 +89,7 @@ TEST_CASE("multi-tensor kernels take 320 chunks of 65,536 elements, and 36 tenso
 }
 
 TEST_CASE("clipping reads every gradient once for the norm, then scales it", "[optimizer][clip]") {
-  auto plan = plan_of(Optimizer::kAdamWFused);
+  auto plan = plan_with(Optimizer::kAdamWFused);
   plan.clips_gradients = true;
   // 4 + 8 bytes, and 4 for the norm itself.
   CHECK(bytes_moved(plan) == Approx(28 + 12).epsilon(1e-3));
@@ -97,7 +97,7 @@ TEST_CASE("clipping reads every gradient once for the norm, then scales it", "[o
 
 TEST_CASE("a norm crosses the wire only where ranks hold different shards", "[optimizer][clip]") {
   auto const numbers_reduced = [](StrategyName name) {
-    auto plan = plan_of(Optimizer::kAdamWFused);
+    auto plan = plan_with(Optimizer::kAdamWFused);
     plan.strategy = name;
     auto const before = wire_elements(compiled(tiny_llama(), plan), CollectiveKind::kAllReduce);
     plan.clips_gradients = true;
@@ -111,7 +111,7 @@ TEST_CASE("a norm crosses the wire only where ranks hold different shards", "[op
 }
 
 TEST_CASE("Megatron's host waits for the norm, others' hosts do not", "[optimizer][clip]") {
-  auto plan = plan_of(Optimizer::kAdamWFused);
+  auto plan = plan_with(Optimizer::kAdamWFused);
   plan.clips_gradients = true;
   CHECK(operations_called(compiled(tiny_llama(), plan), "gradient_norm.item").empty());
   plan.strategy = StrategyName::kMegatron;
@@ -122,7 +122,7 @@ TEST_CASE("gradients in host memory are clipped there, and the norm alone goes o
           "[optimizer][clip][offload]") {
   // Of half the parameters, in fp32: 4 bytes for the norm and 8 for the clipping, on the host's stream.
   for (auto const strategy : {StrategyName::kFsdp1, StrategyName::kFsdp2}) {
-    auto plan = plan_of(Optimizer::kAdamWFused);
+    auto plan = plan_with(Optimizer::kAdamWFused);
     plan.strategy = strategy;
     plan.offload.parameters = plan.offload.optimizer = OffloadOptions::Place::kCpu;
     auto const without = compiled(tiny_llama(), plan);
@@ -144,7 +144,7 @@ TEST_CASE("gradients in host memory are clipped there, and the norm alone goes o
 TEST_CASE("Megatron and DeepSpeed copy masters to the model by a kernel of its own", "[optimizer]") {
   // 4 bytes read and 2 written, of half the parameters.
   for (auto const strategy : {StrategyName::kMegatron, StrategyName::kDeepSpeed1, StrategyName::kDeepSpeed3}) {
-    auto plan = plan_of(Optimizer::kAdamWFused, DataType::kBf16);
+    auto plan = plan_with(Optimizer::kAdamWFused, DataType::kBf16);
     plan.strategy = strategy;
     auto const step = compiled(tiny_llama(), plan);
     INFO(name_of(strategy));

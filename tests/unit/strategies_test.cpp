@@ -18,7 +18,7 @@ using program::CollectiveKind;
 namespace {
 
 /// Elements that each kind of collective moves in one step, on its large side.
-std::map<CollectiveKind, std::int64_t> elements_moved(program::StepProgram const& step) {
+std::map<CollectiveKind, std::int64_t> elements_by_kind(program::StepProgram const& step) {
   auto moved = std::map<CollectiveKind, std::int64_t>{};
   for (auto const& part : step.roles.front().parts) {
     auto const& collective = std::get<program::Collective>(part);
@@ -62,7 +62,7 @@ TEST_CASE("replicas all-reduce N elements, which moves 2 N", "[strategies]") {
   for (auto const name : {StrategyName::kNaive, StrategyName::kDdp}) {
     auto plan = plan_of(name, 32, 1);
     plan.sequence_length = 4096;
-    CHECK(elements_moved(compiled(llama_2_7b(), plan)) ==
+    CHECK(elements_by_kind(compiled(llama_2_7b(), plan)) ==
           std::map<CollectiveKind, std::int64_t>{{CollectiveKind::kAllReduce, n}});
   }
 }
@@ -73,7 +73,7 @@ TEST_CASE("ZeRO stages 1 and 2 move 2 N elements: one reduce-scatter and one all
   for (auto const name : {StrategyName::kZero1, StrategyName::kZero2}) {
     auto plan = plan_of(name, 32, 1);
     plan.sequence_length = 4096;
-    CHECK(elements_moved(compiled(llama_2_7b(), plan)) ==
+    CHECK(elements_by_kind(compiled(llama_2_7b(), plan)) ==
           std::map<CollectiveKind, std::int64_t>{{CollectiveKind::kReduceScatter, n}, {CollectiveKind::kAllGather, n}});
   }
 }
@@ -85,7 +85,7 @@ TEST_CASE("ZeRO stage 3 moves 3 N elements: two all-gathers and one reduce-scatt
   for (auto const recompute :
        {Recompute::kNone, Recompute::kFull}) {  // recomputation uses what backward gathers anyway
     plan.recompute = recompute;
-    CHECK(elements_moved(compiled(llama_2_7b(), plan)) ==
+    CHECK(elements_by_kind(compiled(llama_2_7b(), plan)) ==
           std::map<CollectiveKind, std::int64_t>{{CollectiveKind::kReduceScatter, n},
                                                  {CollectiveKind::kAllGather, 2 * n}});
   }
@@ -93,7 +93,7 @@ TEST_CASE("ZeRO stage 3 moves 3 N elements: two all-gathers and one reduce-scatt
 
 TEST_CASE("with accumulation replicas and ZeRO-1 reduce once, ZeRO-2 and ZeRO-3 in every micro-batch", "[strategies]") {
   // odd_mlp has 7·11 + 11·13 + 13·5 + 5·3 = 300 parameters; a single rank needs no padding.
-  auto const moved = [](StrategyName name) { return elements_moved(compiled(odd_mlp(), plan_of(name, 1, 3))); };
+  auto const moved = [](StrategyName name) { return elements_by_kind(compiled(odd_mlp(), plan_of(name, 1, 3))); };
   CHECK(moved(StrategyName::kDdp).at(CollectiveKind::kAllReduce) == 300);
   CHECK(moved(StrategyName::kZero1).at(CollectiveKind::kReduceScatter) == 300);
   CHECK(moved(StrategyName::kZero2).at(CollectiveKind::kReduceScatter) == 900);

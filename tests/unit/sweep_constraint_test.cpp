@@ -62,7 +62,7 @@ TEST_CASE("what a point does not say holds, unless that is the question", "[swee
 
 namespace {
 
-std::string message_of(std::string const& text) {
+std::string complaint_of(std::string const& text) {
   try {
     static_cast<void>(holds(text));
   } catch (InputError const& error) {
@@ -98,15 +98,15 @@ TEST_CASE("a constraint without an answer says which part has none, and the way 
       {"null * 2 == 1", "found null beside *"},
   }));
   INFO(text);
-  CHECK_THAT(message_of(text), Catch::Contains(message));
+  CHECK_THAT(complaint_of(text), Catch::Contains(message));
 }
 
 TEST_CASE("a constraint that is no comparison is refused with what was expected", "[sweep]") {
   using Catch::Contains;
-  CHECK_THAT(message_of("nodes"), Contains("found the end in the constraint, expected a comparison"));
-  CHECK_THAT(message_of("nodes < (2"), Contains("expected \")\""));
-  CHECK_THAT(message_of("nodes < 2 3"), Contains("found \"3\" in the constraint, expected nothing after"));
-  CHECK_THAT(message_of("nodes < 'x"), Contains("a single quote at the end"));
-  CHECK_THAT(message_of("nodes < "), Contains("expected a path, a number"));
-  CHECK_THAT(message_of(std::string(1000, '(')), Contains("fewer parentheses"));
+  CHECK_THAT(complaint_of("nodes"), Contains("found the end in the constraint, expected a comparison"));
+  CHECK_THAT(complaint_of("nodes < (2"), Contains("expected \")\""));
+  CHECK_THAT(complaint_of("nodes < 2 3"), Contains("found \"3\" in the constraint, expected nothing after"));
+  CHECK_THAT(complaint_of("nodes < 'x"), Contains("a single quote at the end"));
+  CHECK_THAT(complaint_of("nodes < "), Contains("expected a path, a number"));
+  CHECK_THAT(complaint_of(std::string(1000, '(')), Contains("fewer parentheses"));
 }
