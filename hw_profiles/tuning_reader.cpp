@@ -43,7 +43,7 @@ void expect_unit(Node const& table, std::string_view expected) {
     unit.fail(fmt::format("found {}, expected {}", quoted(unit.string()), quoted(expected)), "convert the numbers");
 }
 
-double number_from_zero(Node const& node) {
+double number_up_to_a_million(Node const& node) {
   auto const value = node.number();
   if (value < 0 || value > 1e6)
     node.fail(fmt::format("found {}, expected a number between zero and a million", value), "correct it");
@@ -51,11 +51,11 @@ double number_from_zero(Node const& node) {
 }
 
 Duration microseconds(Node const& node) {
-  return Duration{std::llround(number_from_zero(node) * 1e6)};
+  return Duration{std::llround(number_up_to_a_million(node) * 1e6)};
 }
 
 BytesPerSecond gigabytes_per_second(Node const& node) {
-  return BytesPerSecond{number_from_zero(node) * 1e9};
+  return BytesPerSecond{number_up_to_a_million(node) * 1e9};
 }
 
 /// The elements of an array that has as many as `out`.
@@ -115,7 +115,7 @@ hardware::GraphSearch graph_search(Node const& node) {
   sockets.allow_only({"intel", "amd", "other"});
   auto search = hardware::GraphSearch{};
   search.pcie = link_rate(node.at("pcie"));
-  search.intel_pcie_share = number_from_zero(node.at("intel_pcie_share"));
+  search.intel_pcie_share = number_up_to_a_million(node.at("intel_pcie_share"));
   search.socket_intel = gigabytes_per_second(sockets.at("intel"));
   search.socket_amd = gigabytes_per_second(sockets.at("amd"));
   search.socket_other = gigabytes_per_second(sockets.at("other"));
@@ -165,13 +165,13 @@ void read_bandwidths(Node const& node, hardware::Tuning& tuning) {
 void read_shares(Node const& node, hardware::Tuning& tuning) {
   node.allow_only(
       {"ring_ll_reducing", "ring_ll_copying", "lone_rank_ring_ll128", "nvls_efficiency", "tree_correction"});
-  tuning.ring_ll_share_reducing = number_from_zero(node.at("ring_ll_reducing"));
-  tuning.ring_ll_share_copying = number_from_zero(node.at("ring_ll_copying"));
-  tuning.lone_rank_ring_ll128_share = number_from_zero(node.at("lone_rank_ring_ll128"));
+  tuning.ring_ll_share_reducing = number_up_to_a_million(node.at("ring_ll_reducing"));
+  tuning.ring_ll_share_copying = number_up_to_a_million(node.at("ring_ll_copying"));
+  tuning.lone_rank_ring_ll128_share = number_up_to_a_million(node.at("lone_rank_ring_ll128"));
   read_named<hardware::Architecture>(node.at("nvls_efficiency"), tuning.nvls_efficiency,
-                                     [](Node const& each, double& out) { out = number_from_zero(each); });
+                                     [](Node const& each, double& out) { out = number_up_to_a_million(each); });
   read_named<hardware::Protocol>(node.at("tree_correction"), tuning.tree_correction,
-                                 [](Node const& row, auto& out) { read_row(row, out, number_from_zero); });
+                                 [](Node const& row, auto& out) { read_row(row, out, number_up_to_a_million); });
 }
 
 void read_rules(Node const& node, hardware::Tuning& tuning) {
