@@ -14,7 +14,7 @@ hardware::Cluster machine_of(Scenario const& scenario) {
 }
 
 Outcome run_step(Scenario const& scenario, engine::RunOptions options) {
-  return run_step(scenario, engine::Machine{machine_of(scenario)}, options);
+  return run_step(scenario, engine::Machine{machine_of(scenario), scenario.plan.ranks}, options);
 }
 
 Outcome run_step(Scenario const& scenario, engine::Machine const& machine, engine::RunOptions options, Checks checks) {

@@ -60,7 +60,7 @@ Bytes memory_of(reports::Summary const& summary, Software::Memory figure) {
 }
 
 StepAnswer simulated(StepRecord const& record, StepReplay const& replay) {
-  auto const machine = engine::Machine{replay.cluster};
+  auto const machine = engine::Machine{replay.cluster, replay.plan.ranks};
   auto const step = program_of(replay.model, replay.plan);
   auto const timeline = engine::run(step, machine);
   auto const summary = reports::summarize(timeline);
@@ -125,7 +125,8 @@ StepAnswer counted(StepRecord const& record) {
 }  // namespace
 
 Seconds simulated_time(StepReplay const& replay) {
-  return to_seconds(engine::run(program_of(replay.model, replay.plan), engine::Machine{replay.cluster}).step_time);
+  return to_seconds(
+      engine::run(program_of(replay.model, replay.plan), engine::Machine{replay.cluster, replay.plan.ranks}).step_time);
 }
 
 StepAnswer predict_step(StepRecord const& record, std::optional<hardware::Cluster> const& named,

@@ -92,7 +92,7 @@ class Candidates {
 };
 
 std::optional<reports::Summary> simulated(Scenario const& scenario, engine::RunOptions const& options = {}) {
-  auto outcome = run_step(scenario, engine::Machine{machine_of(scenario)}, options, Checks::kNone);
+  auto outcome = run_step(scenario, engine::Machine{machine_of(scenario), scenario.plan.ranks}, options, Checks::kNone);
   if (auto* run = std::get_if<Run>(&outcome)) return std::move(run->summary);
   return std::nullopt;
 }

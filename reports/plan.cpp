@@ -35,12 +35,12 @@ std::vector<PlannedStep> pareto_front(std::vector<PlannedStep> plans) {
   return plans;
 }
 
-std::string critical_batch_warning(double batch_tokens, double critical_tokens) {
-  if (batch_tokens <= critical_tokens) return {};
+std::string critical_batch_warning(double batch, double critical, std::string_view counted) {
+  if (batch <= critical) return {};
   return fmt::format(
-      "a global batch of {} tokens is beyond the critical batch of {}: training needs about {:.2g} times the tokens "
+      "a global batch of {0} {3} is beyond the critical batch of {1}: training needs about {2:.2g} times the {3} "
       "that small batches need, and more replicas buy little (arXiv 1812.06162)",
-      rounded(batch_tokens), rounded(critical_tokens), 1 + batch_tokens / critical_tokens);
+      rounded(batch), rounded(critical), 1 + batch / critical, counted);
 }
 
 }  // namespace twinstep::reports

@@ -98,6 +98,7 @@ struct Plans {
   std::vector<std::string> settings;  ///< "path=value": what the user changed of the scenario
   double headroom = 0;                ///< the share of each GPU's memory that is left free
   std::int64_t batch_tokens = 0;      ///< of a global batch
+  std::string counted = "tokens";     ///< what these are: "samples" where a model has no sequences
   Goal goal;
   std::vector<Price> prices;
   std::vector<PlannedStep> plans;  ///< ranked
@@ -121,6 +122,6 @@ struct Plans {
 /// What a global batch beyond the critical one costs: training takes 1 + B / B_crit times the tokens that small batches
 /// take, and replicas save steps only in the measure of 1 + B_crit / B. Empty within it.
 /// Source: McCandlish et al., arXiv 1812.06162, equations 2.11 and 5.1 to 5.3, (S/S_min - 1) (E/E_min - 1) = 1.
-[[nodiscard]] std::string critical_batch_warning(double batch_tokens, double critical_tokens);
+[[nodiscard]] std::string critical_batch_warning(double batch, double critical, std::string_view counted);
 
 }  // namespace twinstep::reports

@@ -69,6 +69,15 @@ void write_step(StepContext& context, RecomputedUnits const& recomputed) {
 
 }  // namespace
 
+std::optional<Infeasible> find_long_sequence(ModelSpec const& model, Plan const& plan) {
+  auto const* const transformer = std::get_if<Transformer>(&model);
+  if (transformer == nullptr || transformer->positions == 0 || plan.sequence_length <= transformer->positions)
+    return {};
+  return Infeasible{fmt::format("sequences of {} tokens exceed the model's {} learned positions", plan.sequence_length,
+                                transformer->positions),
+                    fmt::format("use at most {} tokens", transformer->positions)};
+}
+
 std::optional<Infeasible> find_obstacle(ModelSpec const& model, Plan const& plan) {
   if (auto const group = inner_group(plan); plan.ranks % group != 0)
     return Infeasible{fmt::format("{} ranks do not divide into groups of {}", plan.ranks, group),
@@ -78,12 +87,7 @@ std::optional<Infeasible> find_obstacle(ModelSpec const& model, Plan const& plan
     return Infeasible{fmt::format("a global batch of {} does not divide into micro-batches of {} on {} ranks",
                                   plan.global_batch, plan.micro_batch, plan.ranks),
                       fmt::format("use a multiple of {}, such as {}", samples, round_up(plan.global_batch, samples))};
-  if (auto const* transformer = std::get_if<Transformer>(&model);
-      transformer != nullptr && transformer->positions > 0 && plan.sequence_length > transformer->positions)
-    return Infeasible{fmt::format("sequences of {} tokens exceed the model's {} learned positions",
-                                  plan.sequence_length, transformer->positions),
-                      fmt::format("use at most {} tokens", transformer->positions)};
-  return std::nullopt;
+  return find_long_sequence(model, plan);
 }
 
 ModelWork planned_work(ModelSpec const& model, Plan const& plan) {

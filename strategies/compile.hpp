@@ -10,6 +10,9 @@
 
 namespace twinstep::strategies {
 
+/// A sequence longer than the model's positions, if it is.
+[[nodiscard]] std::optional<Infeasible> find_long_sequence(ModelSpec const& model, Plan const& plan);
+
 /// What arithmetic forbids about training `model` by `plan`, if anything: batches that do not divide, a sequence longer
 /// than the model's positions.
 [[nodiscard]] std::optional<Infeasible> find_obstacle(ModelSpec const& model, Plan const& plan);

@@ -8,6 +8,7 @@
 #include "app/plan/planned_step.hpp"
 #include "app/plan/rejected.hpp"
 #include "sim/base/input_error.hpp"
+#include "strategies/compile.hpp"
 
 namespace twinstep::app::plan {
 namespace {
@@ -51,9 +52,9 @@ std::string strategy_setting(StrategyChoice const& strategy, WorkChoice const& w
 std::string lost_job_text(reports::PlannedStep const& plan) {
   auto const& failures = *plan.job->failures;
   return fmt::format(
-      "how often GPUs fail (--mtbf, or their profile): found a failure every {:.0f} s on {} GPUs, less than "
-      "checkpoints "
-      "of {:.0f} s and restarts of {:.0f} s leave; no job would end: give a longer time between failures, or shorter "
+      "how often GPUs fail (--mtbf, or their profile): found a failure every {:.3g} s on {} GPUs, less than "
+      "checkpoints of {:.3g} s and restarts of {:.3g} s leave; no job would end: give a longer time between failures, "
+      "or shorter "
       "ones for those",
       failures.between_failures.count(), plan.gpus, failures.checkpoint.count(), failures.restart.count());
 }
@@ -65,6 +66,8 @@ ClusterSearch::ClusterSearch(PlanOptions const& options, std::optional<std::stri
   check_batch(document.at("training"));
   check_replaced(document);
   base_ = read_scenarios(options.scenario, neutral_settings_for(0)).front();
+  if (auto const obstacle = strategies::find_long_sequence(base_.model, base_.plan))
+    document.at("training").fail(obstacle->reason, obstacle->way_out);
   auto const gpus_per_node = base_.cluster.node.gpus;
   goal_ = read_goal(options, base_.cluster.node);
   headroom_ = read_headroom(options);
@@ -117,6 +120,7 @@ ClusterSearch::Searched& ClusterSearch::estimated(std::int64_t gpus) {
   auto const settings = neutral_settings_for(gpus / base_.cluster.node.gpus);
   auto question = Question{read_scenarios(options_.scenario, settings).front(),
                            document_of(options_.scenario, settings).at("training"), options_.strategies};
+  question.scenario.cluster.name = base_.cluster.name;  // a name made of facts has the number of nodes in it
   leave_free(headroom_, question.scenario.cluster.node.gpu);
   auto space = estimate_all(question);
   configurations_ += space.candidates.size() + space.too_large.size();

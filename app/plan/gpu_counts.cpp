@@ -81,7 +81,7 @@ std::string GpuCounts::why_not(std::int64_t gpus) const {
   using reports::whole_text;
   if (gpus > most_) return fmt::format("{} has {} at most{}", cluster_, whole_text(most_), nearest(gpus));
   if (gpus % gpus_per_node_ != 0) return fmt::format("not whole nodes of {} GPUs{}", gpus_per_node_, nearest(gpus));
-  return fmt::format("a global batch of {} sequences cannot be divided{}; or --set training.global_batch={}",
+  return fmt::format("a global batch of {} cannot be divided{}; --set training.global_batch={} can",
                      whole_text(global_batch_), nearest(gpus), nearest_multiple(global_batch_, gpus));
 }
 

@@ -170,12 +170,14 @@ reports::Plans make_plans(PlanOptions const& options, std::function<void()> cons
   check_counts(searches);
   auto what_ifs = WhatIfs{options, progress};
   auto const& first = searches.front();
-  auto plans = Plans{.model = std::string{model_name(first.base().model)},
-                     .settings = options.settings,
-                     .headroom = first.headroom(),
-                     .batch_tokens = first.batch_tokens(),
-                     .goal = first.goal(),
-                     .warnings = first.warnings()};
+  auto plans =
+      Plans{.model = std::string{model_name(first.base().model)},
+            .settings = options.settings,
+            .headroom = first.headroom(),
+            .batch_tokens = first.batch_tokens(),
+            .counted = std::holds_alternative<strategies::Transformer>(first.base().model) ? "tokens" : "samples",
+            .goal = first.goal(),
+            .warnings = first.warnings()};
   auto const effort = effort_of(options, searches);
   for (auto& search : searches) add_search(search, effort, plans);
   rank(plans);
@@ -186,8 +188,8 @@ reports::Plans make_plans(PlanOptions const& options, std::function<void()> cons
   auto const top = static_cast<std::size_t>(options.top);
   if (plans.plans.size() > top) plans.plans.resize(top);
   if (plans.goal.critical_batch) {
-    auto const warning =
-        reports::critical_batch_warning(static_cast<double>(plans.batch_tokens), *plans.goal.critical_batch);
+    auto const warning = reports::critical_batch_warning(static_cast<double>(plans.batch_tokens),
+                                                         *plans.goal.critical_batch, plans.counted);
     if (!warning.empty()) plans.warnings.push_back(warning);
   }
   return plans;

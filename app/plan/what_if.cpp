@@ -37,6 +37,17 @@ std::string place_of(std::string const& text) {
   return fmt::format("--what-if {}: ", one_line(text));
 }
 
+/// A change of what another one changes would leave nothing of it.
+void check_apart(std::string const& text, std::vector<std::string> const& changes) {
+  auto const path = [](std::string const& change) { return std::string_view{change}.substr(0, change.find('=')); };
+  for (auto const& one : changes)
+    for (auto const& other : changes)
+      if (&one != &other && path(other).starts_with(path(one)) &&
+          (path(one) == path(other) || path(other)[path(one).size()] == '.'))
+        throw InputError{fmt::format("{}found {} and {}, which change the same; give each path once", place_of(text),
+                                     quoted(path(one)), quoted(path(other)))};
+}
+
 /// Searches of the scenario with the changes; what is wrong with them is said of the option in which they stand.
 std::vector<ClusterSearch> searches_with(PlanOptions options, std::string const& text,
                                          std::vector<std::string> const& changes,
@@ -125,9 +136,11 @@ std::vector<std::string> read_changes(std::string const& text) {
           fmt::format("{}found no \"=\" in {}, expected path=value, and commas between several; a text that "
                       "holds a comma stands in double quotes",
                       place_of(text), quoted(changes.back()))};
-    if (end == rest.size()) return changes;
+    if (end == rest.size()) break;
     rest.remove_prefix(end + 1);
   }
+  check_apart(text, changes);
+  return changes;
 }
 
 WhatIfs::WhatIfs(PlanOptions const& options, std::function<void()> const& progress) {

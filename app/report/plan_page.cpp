@@ -54,9 +54,11 @@ std::vector<std::string> job_cells(io::Node const& plan) {
 }
 
 reports::PageTable plans_table(std::string title, std::vector<io::Node> const& plans) {
-  auto table = reports::PageTable{.title = std::move(title),
-                                  .headers = {"cluster", "GPUs", "strategy", "micro-batch", "recompute", "offload",
-                                              "step time", "tokens/s", "MFU", "peak memory"}};
+  auto const counted = plans.empty() ? std::nullopt : plans.front().find("counted");
+  auto table = reports::PageTable{
+      .title = std::move(title),
+      .headers = {"cluster", "GPUs", "strategy", "micro-batch", "recompute", "offload", "step time",
+                  fmt::format("{}/s", counted ? counted->string() : "tokens"), "MFU", "peak memory"}};
   if (!plans.empty() && plans.front().find("job"))
     for (auto const* const header : {"whole job", "GPU-hours", "cost", "goodput"}) table.headers.emplace_back(header);
   for (auto const& plan : plans) {

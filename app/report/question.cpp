@@ -69,7 +69,7 @@ Scenario changed(Question const& question, std::size_t place, std::vector<std::s
 }
 
 Outcome run_variation(Scenario const& scenario, engine::RunOptions options) {
-  return run_step(scenario, engine::Machine{machine_of(scenario)}, options, Checks::kNone);
+  return run_step(scenario, engine::Machine{machine_of(scenario), scenario.plan.ranks}, options, Checks::kNone);
 }
 
 std::string unit_counted(Question const& question) {

@@ -39,12 +39,10 @@ class Evaluator::Memory {
     return std::move(scenarios.front());
   }
 
-  /// The machine of a point's scenario: the cluster with the software of the strategy.
+  /// The machine of a point's scenario: the cluster with the software and the ranks of the strategy.
   std::shared_ptr<engine::Machine const> machine(std::int64_t point, Scenario const& scenario) {
-    constexpr auto kStrategies = static_cast<std::int64_t>(kEnumSize<strategies::StrategyName>);
-    auto const key =
-        sweep_->part_key("cluster", point) * kStrategies + static_cast<std::int64_t>(scenario.plan.strategy);
-    return machines_.get(key, [&scenario] { return engine::Machine{machine_of(scenario)}; });
+    auto const key = sweep_->part_key("cluster", point) * sweep_->points() + sweep_->part_key("strategy", point);
+    return machines_.get(key, [&scenario] { return engine::Machine{machine_of(scenario), scenario.plan.ranks}; });
   }
 
   /// The programs of a strategy are checked at the first of its points: at all of them it would be most of the work.

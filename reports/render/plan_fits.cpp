@@ -6,6 +6,7 @@
 #include "reports/job_text.hpp"
 #include "reports/quantity_text.hpp"
 #include "reports/render/plan_parts.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace twinstep::reports {
 namespace {
@@ -33,7 +34,8 @@ std::string minimum(Plans const& plans, TextStyle const& style) {
     if (each.soonest)
       line +=
           fmt::format("; the soonest is {} on {}", long_time_text(each.soonest->time), whole_text(each.soonest->gpus));
-    text += wrapped(fmt::format("{} ({}; of numbers that divide the global batch)", line, each.cluster), "  ", style);
+    text += wrapped(fmt::format("{} ({}; of numbers that divide the global batch)", line, one_line(each.cluster)), "  ",
+                    style);
   }
   return text;
 }

@@ -9,6 +9,7 @@
 #include "reports/job_text.hpp"
 #include "reports/quantity_text.hpp"
 #include "reports/render/plan_parts.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace twinstep::reports {
 namespace {
@@ -32,7 +33,7 @@ struct Place {
     if (gpus) columns.push_back({"GPUs"});
   }
   void add_cells(PlannedStep const& plan, std::vector<Cell>& cells) const {
-    if (cluster) cells.emplace_back(plan.cluster);
+    if (cluster) cells.emplace_back(one_line(plan.cluster));
     if (gpus) cells.emplace_back(whole_text(plan.gpus));
   }
 };
@@ -50,7 +51,7 @@ std::string ranking(Plans const& plans, TextStyle const& style) {
                         Column{"recompute", Align::kLeft, true}, Column{"step"}})
     columns.push_back(column);
   // All plans take the same batch, so that the rate says what the step does: it goes where clusters need its place.
-  if (!place.cluster) columns.push_back({plans.plans.front().counted + "/s"});
+  if (!place.cluster) columns.push_back({plans.counted + "/s"});
   for (auto const* const name : {"MFU", "GiB"}) columns.push_back({name});
   auto table = Table{std::move(columns)};
   for (std::size_t i = 0; i < plans.plans.size(); ++i) {
@@ -121,7 +122,8 @@ std::string prices(Plans const& plans, TextStyle const& style) {
   if (!differ) lines.resize(std::min<std::size_t>(1, lines.size()));
   auto text = std::string{};
   for (std::size_t i = 0; i < lines.size(); ++i)
-    text += wrapped(differ ? fmt::format("{} {}", plans.minimum[i].cluster, lines[i]) : lines[i], "  ", style);
+    text +=
+        wrapped(differ ? fmt::format("{} {}", one_line(plans.minimum[i].cluster), lines[i]) : lines[i], "  ", style);
   return text;
 }
 
@@ -140,7 +142,7 @@ std::string counts(Plans const& plans, TextStyle const& style) {
   for (auto const& count : plans.counts) {
     if (!count.best) continue;
     auto cells = std::vector<Cell>{};
-    if (has_clusters) cells.emplace_back(count.cluster);
+    if (has_clusters) cells.emplace_back(one_line(count.cluster));
     for (auto&& text : {whole_text(count.gpus), strategy_text(*count.best), time_text(count.best->step_time)})
       cells.emplace_back(text);
     if (has_jobs) cells.insert(cells.end(), {long_time_text(count.best->job->time), cost_text(*count.best->job)});
@@ -152,7 +154,7 @@ std::string counts(Plans const& plans, TextStyle const& style) {
   for (auto const& count : plans.counts)
     if (!count.best)
       text += wrapped(fmt::format("{}{}: {}", gpus_text(count.gpus),
-                                  has_clusters ? fmt::format(" of {}", count.cluster) : "", count.reason),
+                                  has_clusters ? fmt::format(" of {}", one_line(count.cluster)) : "", count.reason),
                       "  ", style);
   return text;
 }
@@ -180,7 +182,7 @@ std::string front(Plans const& plans, TextStyle const& style) {
   auto text = section("None is both faster and cheaper (Pareto)", style);
   if (plans.pareto.size() == 1)
     return text + wrapped(fmt::format("{} of {} are both the fastest and the cheapest",
-                                      gpus_text(plans.pareto.front().gpus), plans.pareto.front().cluster),
+                                      gpus_text(plans.pareto.front().gpus), one_line(plans.pareto.front().cluster)),
                           "  ", style);
   auto const& job = plans.pareto.front().job;
   auto table = Table{{{"cluster", Align::kLeft, true},
@@ -192,7 +194,7 @@ std::string front(Plans const& plans, TextStyle const& style) {
                                    : "GPU-hours"}}};
   for (auto const& plan : plans.pareto)
     table.add_row(
-        {plan.cluster, whole_text(plan.gpus), strategy_text(plan),
+        {one_line(plan.cluster), whole_text(plan.gpus), strategy_text(plan),
          job ? long_time_text(plan.job->time) : time_text(plan.step_time),
          job ? cost_text(*plan.job) : count_text(to_seconds(plan.step_time).count() * static_cast<double>(plan.gpus))});
   return text + table.render(style);
@@ -201,9 +203,8 @@ std::string front(Plans const& plans, TextStyle const& style) {
 /// What the answer rests on: changes of the scenario, the batch, the memory that is left free.
 std::string premises(Plans const& plans, TextStyle const& style) {
   auto text = std::string{};
-  for (auto const& setting : plans.settings) text += wrapped("with " + setting, "  ", style);
-  auto const* const counted = plans.plans.empty() ? "tokens" : plans.plans.front().counted.c_str();
-  auto line = fmt::format("global batch of {} {}", rounded(static_cast<double>(plans.batch_tokens)), counted);
+  for (auto const& setting : plans.settings) text += wrapped("with " + one_line(setting), "  ", style);
+  auto line = fmt::format("global batch of {} {}", rounded(static_cast<double>(plans.batch_tokens)), plans.counted);
   if (plans.goal.critical_batch)
     line +=
         fmt::format(" (critical batch: {}; McCandlish et al., arXiv 1812.06162)", rounded(*plans.goal.critical_batch));
@@ -243,7 +244,7 @@ std::string shell_text(std::string_view word) {
 }
 
 std::string plans_text(Plans const& plans, std::string const& command, TextStyle const& style) {
-  auto text = header(fmt::format("{}: {} configurations, {} simulated", plans.model,
+  auto text = header(fmt::format("{}: {} configurations, {} simulated", one_line(plans.model),
                                  whole_text(static_cast<std::int64_t>(plans.configurations)),
                                  whole_text(static_cast<std::int64_t>(plans.simulations))),
                      style);

@@ -7,6 +7,7 @@
 #include "reports/job_text.hpp"
 #include "reports/quantity_text.hpp"
 #include "reports/render/plan_parts.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace twinstep::reports {
 namespace {
@@ -67,7 +68,7 @@ std::string what_if_text(Plans const& plans, TextStyle const& style) {
     auto const end =
         std::find_if(each, plans.what_if.end(), [&](WhatIf const& other) { return other.setting != each->setting; });
     text += '\n';
-    text += toned(wrapped(fmt::format("With {}", each->setting), "", style), Tone::kHeader, style);
+    text += toned(wrapped(fmt::format("With {}", one_line(each->setting)), "", style), Tone::kHeader, style);
     text += answers_of(std::span{each, end}, plans.minimum.size() > 1, plans.goal.tokens.has_value(), style);
     each = end;
   }

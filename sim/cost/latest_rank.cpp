@@ -1,5 +1,6 @@
 #include "sim/cost/latest_rank.hpp"
 
+#include <algorithm>
 #include <numbers>
 
 #include <boost/math/special_functions/erf.hpp>
@@ -12,8 +13,8 @@ double expected_latest(std::int64_t ranks) {
   return std::numbers::sqrt2 * boost::math::erf_inv(2 * share - 1);
 }
 
-double wait_for_latest(hardware::Cluster const& cluster) {
-  auto const behind = expected_latest(cluster.gpus()) - expected_latest(cluster.node.gpus);
+double wait_for_latest(hardware::Cluster const& cluster, std::int64_t ranks) {
+  auto const behind = expected_latest(ranks) - expected_latest(std::min(ranks, cluster.node.gpus));
   return 1 + cluster.stack.rank_spread.value * behind;
 }
 

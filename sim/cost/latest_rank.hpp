@@ -11,9 +11,9 @@ namespace twinstep::cost {
 /// Beta-Variables, 1958). 0 for one rank, 1.43 for 8 (exactly 1.424), 2.59 for 128, 4.0 for 16,384.
 [[nodiscard]] double expected_latest(std::int64_t ranks);
 
-/// How many times as long kernels take as in one node alone: each rank waits for the latest of all, and GPUs of one
-/// kind differ, as their chips and clocks do (Stack::rank_spread). Efficiencies of the profiles come from whole nodes,
-/// so one node's own latest rank is in them already. 1 for one node; within every step the whole wait is exposed.
-[[nodiscard]] double wait_for_latest(hardware::Cluster const& cluster);
+/// How many times as long kernels of `ranks` take as in one node alone: each rank waits for the latest of all, and GPUs
+/// of one kind differ, as their chips and clocks do (Stack::rank_spread). Efficiencies of the profiles come from whole
+/// nodes, so one node's own latest rank is in them already. 1 within one node; in every step the whole wait is exposed.
+[[nodiscard]] double wait_for_latest(hardware::Cluster const& cluster, std::int64_t ranks);
 
 }  // namespace twinstep::cost

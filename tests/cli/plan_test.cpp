@@ -212,8 +212,7 @@ TEST_CASE("every number of GPUs that is named is answered, with a plan or with t
   CHECK_THAT(std::string{counts[1].at("reason").string()}, Catch::Contains("not whole nodes of 8 GPUs"));
   // 32 sequences: of 24 and 48 the nearer to 32 is 24.
   CHECK(counts[2].at("reason").string() ==
-        "a global batch of 32 sequences cannot be divided; nearest that can: 16 and 32; or --set "
-        "training.global_batch=24");
+        "a global batch of 32 cannot be divided; nearest that can: 16 and 32; --set training.global_batch=24 can");
 }
 
 TEST_CASE("limits that a plan is beyond are marked by how much", "[cli][plan]") {
@@ -274,8 +273,8 @@ TEST_CASE("a question that has no answer says why, and the others are answered",
           .elements();
   REQUIRE(answers.size() == 4);
   auto const note = [&](std::size_t i) { return std::string{answers[i].at("note").string()}; };
-  CHECK_THAT(note(0), Catch::Contains("a global batch of 24 sequences cannot be divided"));
-  CHECK_THAT(note(1), Catch::Contains("a failure every 5 s on 16 GPUs"));
+  CHECK_THAT(note(0), Catch::Contains("a global batch of 24 cannot be divided"));
+  CHECK_THAT(note(1), Catch::Contains("a failure every 5.4 s on 16 GPUs"));
   CHECK_THAT(note(2), Catch::Contains("none fits: zero-3 needs"));
   for (std::size_t i = 0; i < 3; ++i) CHECK_FALSE(answers[i].find("after"));
   CHECK(answers[3].find("after"));
@@ -362,4 +361,34 @@ TEST_CASE("questions that cannot be asked of a plan name the way out", "[cli][pl
   CHECK_THAT(refusal({"--what-if", "cluster.node.nib=800 Gb/s"}),
              Catch::Contains("--what-if cluster.node.nib=800 Gb/s: ") && Catch::Contains("did you mean"));
   CHECK_THAT(refusal({"--tokens", "nan"}), Catch::Contains("above zero"));
+}
+
+TEST_CASE("numbers of GPUs of a cluster that is given by facts are answered like those of a profile", "[cli][plan]") {
+  // The name that is made of the facts counts the nodes, which differ.
+  auto const found = answer({"--gpus", "8,16", "--set",
+                             R"(cluster={"gpu": "h200", "gpus_per_node": 8, "nodes": 4, "intra": "nvswitch", )"
+                             R"("fabric": "efa", "nics_per_node": 8, "nic_gbps": 400})"});
+  auto const counts = found.at("counts").elements();
+  REQUIRE(counts.size() == 2);
+  for (auto const& count : counts) CHECK(count.find("best"));
+}
+
+TEST_CASE("a sequence that is longer than the model's positions is refused", "[cli][plan]") {
+  auto const gpt = std::string{R"(model={"family": "gpt2", "layers": 2, "hidden": 256, "heads": 4})"};
+  CHECK_THAT(refusal({"--set", gpt}),
+             Catch::Contains("sequences of 4096 tokens exceed the model's 1024 learned positions; use at most 1024"));
+  CHECK_THAT(
+      refusal({"--set", gpt, "--set", "training.sequence_length=512", "--what-if", "training.sequence_length=2048"}),
+      Catch::StartsWith("twinstep: --what-if training.sequence_length=2048") &&
+          Catch::Contains("use at most 1024 tokens"));
+}
+
+TEST_CASE("what has no sequences is counted in samples, and names are printed without their control characters",
+          "[cli][plan]") {
+  auto const outcome = run_twinstep({"plan", in_repository("examples/mlp-10gbe.json"), "--strategy", "ddp", "--set",
+                                     "model.name=a\x1b[31mb", "--critical-batch", "1"});
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, Catch::Contains("samples/s") && !Catch::Contains("tokens"));
+  CHECK_THAT(outcome.err, Catch::Contains("samples is beyond the critical batch") && !Catch::Contains("tokens"));
+  CHECK(outcome.out.find('\x1b') == std::string::npos);
 }

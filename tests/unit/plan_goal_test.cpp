@@ -170,6 +170,6 @@ TEST_CASE("on the front no plan is both slower and dearer than another", "[plan]
 
 TEST_CASE("a batch of three critical ones needs four times the tokens", "[plan]") {
   // E / E_min = 1 + B / B_crit = 1 + 12 / 4.
-  CHECK_THAT(reports::critical_batch_warning(12e6, 4e6), Catch::Contains("about 4 times"));
-  CHECK(reports::critical_batch_warning(4e6, 4e6).empty());
+  CHECK_THAT(reports::critical_batch_warning(12e6, 4e6, "tokens"), Catch::Contains("about 4 times"));
+  CHECK(reports::critical_batch_warning(4e6, 4e6, "tokens").empty());
 }

@@ -26,6 +26,12 @@ TEST_CASE("a change without a value names the part that lacks it, and how to wri
   CHECK_THROWS_WITH(plan::read_changes("a=1,"), Catch::Contains("path=value"));
 }
 
+TEST_CASE("changes of the same are refused, since one of them would be lost", "[plan][what-if]") {
+  CHECK_THROWS_WITH(plan::read_changes("a.b=1,a.b=2"), Catch::Contains("give each path once"));
+  CHECK_THROWS_WITH(plan::read_changes("a.b=1,a={}"), Catch::Contains("\"a\" and \"a.b\""));
+  CHECK(plan::read_changes("a.b=1,a.bc=2").size() == 2);
+}
+
 TEST_CASE("a GPU leaves its node as fast as the slowest of NIC, port and PCIe lets it", "[plan][what-if]") {
   // A NIC of 800 Gb/s = 100 GB/s in each of 8 GPUs' places, on ports of 400 Gb/s = 50 GB/s; slots of 480 Gb/s = 60
   // GB/s.
