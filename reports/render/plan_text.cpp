@@ -219,8 +219,25 @@ std::string continued(Plans const& plans, TextStyle const& style) {
                  style);
 }
 
+bool is_control(char c) {
+  return std::iscntrl(static_cast<unsigned char>(c)) != 0;
+}
+
+/// $'a\x1b': for words that a terminal would not only show.
+std::string with_escapes(std::string_view word) {
+  auto text = std::string{"$'"};
+  for (auto const c : word) {
+    if (is_control(c))
+      text += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    else
+      text += c == '\'' || c == '\\' ? fmt::format("\\{}", c) : std::string{c};
+  }
+  return text + "'";
+}
+
 /// A single quote in single quotes ends them, stands for itself, and begins them again.
 std::string quoted_in_shell(std::string_view word) {
+  if (std::ranges::any_of(word, is_control)) return with_escapes(word);
   auto text = std::string{"'"};
   for (auto const c : word) text += c == '\'' ? std::string{"'\\''"} : std::string{c};
   return text + "'";
