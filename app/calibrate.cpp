@@ -6,21 +6,27 @@
 #include <fmt/core.h>
 
 #include "app/commands.hpp"
-#include "app/data_hash.hpp"
-#include "app/findings.hpp"
 #include "app/machine.hpp"
-#include "app/measured_compute.hpp"
 #include "app/output.hpp"
-#include "app/profile_patch_text.hpp"
-#include "app/study.hpp"
 #include "app/today.hpp"
+#include "explore/ask/data_hash.hpp"
 #include "reports/quantity_text.hpp"
 #include "reports/render/calibration_text.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/io/outputs.hpp"
 #include "validate/records/machine_check.hpp"
+#include "validate/study/findings.hpp"
+#include "validate/study/measured_compute.hpp"
+#include "validate/study/profile_patch_text.hpp"
+#include "validate/study/study.hpp"
 
 namespace twinstep::app {
 namespace {
+
+using namespace explore;
+using namespace study;
+
+using io::Outputs;
 
 using validate::Calibration;
 using validate::CollectiveRecord;
@@ -36,7 +42,7 @@ std::string obstacle_of(CollectiveRecord const& record, hardware::Cluster const&
 
 /// The records that a calibration of `cluster` may take.
 Study usable(Study study, hardware::Cluster const& cluster) {
-  auto result = Study{{}, {}, std::move(study.skipped)};
+  auto result = Study{.skipped = std::move(study.skipped), .warnings = std::move(study.warnings)};
   for (auto& record : study.records) {
     if (auto const obstacle = obstacle_of(record, cluster); !obstacle.empty()) {
       auto reason = fmt::format("{}: {}", record.id, obstacle);
@@ -115,7 +121,7 @@ CalibrationOutcome calibrate_by(CalibrateOptions const& options, hardware::Clust
   for (auto const& each : calibration.constants) profile.patch.numbers.push_back(number_of(each, cluster));
   profile.sweeps = std::move(calibration.sweeps);
   auto skipped = std::vector<std::string>{};
-  outcome.measured = read_compute(files, calibrated, skipped);
+  outcome.measured = read_compute(files, calibrated, skipped, outcome.study.warnings);
   for (auto& each : skipped) outcome.study.skipped.push_back({{}, std::move(each)});
   if (!outcome.measured.kernels.empty() || !outcome.measured.steps.empty()) {
     auto compute = validate::calibrate_compute(outcome.measured, calibrated.node);
@@ -132,7 +138,7 @@ CalibrationOutcome calibrate_by(CalibrateOptions const& options, hardware::Clust
 
 /// The records as if of one system: a calibration is of one cluster, whatever its logs are called.
 Study as_one_system(std::vector<CollectiveRecord> records, hardware::Cluster const& cluster) {
-  auto study = Study{std::move(records), {}, {}};
+  auto study = Study{.records = std::move(records)};
   auto const make = case_maker(cluster);
   for (auto& record : study.records) record.system = cluster.name;
   for (auto const& record : study.records) study.cases.push_back(make(record));
@@ -177,6 +183,7 @@ int calibrate(CalibrateOptions const& options) {
     throw InputError{fmt::format("{}: found no measurement to calibrate {} by{}; give sweeps, kernels or steps of it",
                                  options.files.front(), cluster.name,
                                  study.skipped.empty() ? "" : " (" + study.skipped.front().reason + ")")};
+  for (auto const& warning : study.warnings) warn(warning);
   for (auto const& oddity : oddities_of(study)) warn(oddity);
   auto const report = report_of(outcome, options.out);
   outputs.write(options.out, profile_patch_text(profile, options.out));

@@ -3,16 +3,18 @@
 #include <fmt/core.h>
 
 #include "app/commands.hpp"
-#include "app/measured_step.hpp"
 #include "app/output.hpp"
 #include "reports/compare_json.hpp"
 #include "reports/render/compare_text.hpp"
 #include "sim/base/units.hpp"
 #include "sim/io/document.hpp"
 #include "validate/records/gzip.hpp"
+#include "validate/study/measured_step.hpp"
 
 namespace twinstep::app {
 namespace {
+
+using namespace study;
 
 timeline::Timeline read_timeline(std::string const& path) {
   auto const document = io::parse({path, records::unzipped(path, io::read_text(path))});

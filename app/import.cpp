@@ -1,10 +1,10 @@
 #include <fmt/core.h>
 
 #include "app/commands.hpp"
-#include "app/measured_step.hpp"
 #include "app/output.hpp"
-#include "app/users_file.hpp"
+#include "explore/ask/users_file.hpp"
 #include "sim/io/document.hpp"
+#include "sim/io/outputs.hpp"
 #include "sim/io/timeline_json.hpp"
 #include "validate/records/ddp_times.hpp"
 #include "validate/records/gzip.hpp"
@@ -12,9 +12,17 @@
 #include "validate/records/nccl_topology.hpp"
 #include "validate/records/node_profile.hpp"
 #include "validate/records/nvidia_smi.hpp"
+#include "validate/study/measured_step.hpp"
 
 namespace twinstep::app {
 namespace {
+
+using namespace explore;
+using namespace study;
+
+using io::check_writable;
+using io::named_from;
+using io::write_file;
 
 void put(ImportOptions const& options, std::string_view text) {
   if (options.out)

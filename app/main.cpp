@@ -15,9 +15,9 @@
 #include "app/cli/subcommands.hpp"
 #include "app/commands.hpp"
 #include "app/output.hpp"
-#include "app/version.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/base/version.hpp"
 
 namespace {
 

@@ -3,15 +3,20 @@
 
 #include "app/commands.hpp"
 #include "app/output.hpp"
-#include "app/report/pages.hpp"
 #include "reports/page/page_json.hpp"
+#include "reports/pages/pages.hpp"
 #include "reports/render/page_csv.hpp"
 #include "reports/render/page_html.hpp"
 #include "reports/render/page_markdown.hpp"
 #include "reports/render/page_text.hpp"
+#include "sim/io/outputs.hpp"
 
 namespace twinstep::app {
 namespace {
+
+using namespace pages;
+
+using io::Outputs;
 
 /// A file that the page is written to.
 struct Target {
@@ -34,7 +39,7 @@ int report(ReportOptions const& options) {
   auto const is_file = [](Target const& target) { return target.path.has_value(); };
   auto const is_printed = options.as_text || std::ranges::none_of(targets, is_file);
   if (is_printed) check_printable();
-  auto const page = report_page(options.results, options.settings);
+  auto const page = report_page(options.results, options.settings, complain);
   for (auto const& warning : page.warnings) warn(warning);
   for (auto const& target : targets)
     if (target.path) outputs.write(*target.path, target.render(page));

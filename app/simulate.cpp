@@ -5,24 +5,31 @@
 
 #include <fmt/core.h>
 
-#include "app/ask.hpp"
 #include "app/commands.hpp"
 #include "app/output.hpp"
-#include "app/report/pages.hpp"
-#include "app/scenario.hpp"
-#include "app/why.hpp"
+#include "explore/ask/ask.hpp"
+#include "explore/ask/scenario.hpp"
+#include "explore/scale/why.hpp"
 #include "hw_profiles/writer.hpp"
+#include "reports/pages/pages.hpp"
 #include "reports/render/scenarios_table.hpp"
 #include "reports/render/summary_text.hpp"
 #include "reports/render/why_text.hpp"
 #include "reports/summary_json.hpp"
 #include "sim/base/fnv1a.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/io/outputs.hpp"
 #include "sim/io/program_json.hpp"
 #include "sim/io/timeline_json.hpp"
 
 namespace twinstep::app {
 namespace {
+
+using namespace explore;
+using namespace pages;
+
+using io::is_special;
+using io::Outputs;
 
 using Clock = std::chrono::steady_clock;
 
@@ -161,7 +168,8 @@ int simulate(SimulateOptions const& options) {
     answers.push_back(ask_placed(options.scenario, scenarios[i], fidelity, traces[i]));
   if (options.why)
     for (std::size_t i = 0; i < scenarios.size(); ++i) answers[i].why = explain(options.scenario, options.settings, i);
-  if (options.report) outputs.write(*options.report, render(report_page({options.scenario}, options.settings)));
+  if (options.report)
+    outputs.write(*options.report, render(report_page({options.scenario}, options.settings, complain)));
   print(options.as_json ? all_json(answers) : all_text(answers) + all_whys(answers));
   outputs.commit();
   return kDone;

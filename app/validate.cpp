@@ -5,17 +5,19 @@
 #include <fmt/core.h>
 
 #include "app/commands.hpp"
-#include "app/findings.hpp"
 #include "app/machine.hpp"
 #include "app/output.hpp"
-#include "app/study.hpp"
 #include "reports/render/accuracy_text.hpp"
 #include "validate/fit/leave_one_out.hpp"
 #include "validate/fit/left_out_intervals.hpp"
 #include "validate/score/averages.hpp"
+#include "validate/study/findings.hpp"
+#include "validate/study/study.hpp"
 
 namespace twinstep::app {
 namespace {
+
+using namespace study;
 
 using validate::CollectiveCase;
 using validate::CollectiveRecord;
@@ -186,6 +188,7 @@ reports::Accuracy report_on(Study const& study, std::vector<Predictor> const& pr
 int validate_collectives(ValidateOptions const& options) {
   auto const named = options.cluster ? std::optional{read_machine(*options.cluster, {})} : std::nullopt;
   auto const study = study_of(options.files, named);
+  for (auto const& warning : study.warnings) warn(warning);
   auto fits = LeftOutFits{};
   auto const predictors = all_predictors(study, options, named, fits);
   if (options.shows_constants) {

@@ -6,19 +6,21 @@
 
 #include <fmt/format.h>
 
-#include "app/cnn_calibration.hpp"
 #include "app/commands.hpp"
 #include "app/machine.hpp"
 #include "app/output.hpp"
-#include "app/step_prediction.hpp"
 #include "reports/render/accuracy_text.hpp"
 #include "sim/io/document.hpp"
 #include "validate/score/accuracy.hpp"
 #include "validate/score/averages.hpp"
 #include "validate/score/step_intervals.hpp"
+#include "validate/study/cnn_calibration.hpp"
+#include "validate/study/step_prediction.hpp"
 
 namespace twinstep::app {
 namespace {
+
+using namespace study;
 
 using validate::ScoredStep;
 using validate::StepRecord;

@@ -6,8 +6,8 @@
 
 #include "sim/base/check.hpp"
 #include "sim/program/builder.hpp"
-#include "strategies/computation.hpp"
-#include "strategies/recompute.hpp"
+#include "strategies/parts/computation.hpp"
+#include "strategies/parts/recompute.hpp"
 
 namespace twinstep::strategies {
 namespace {

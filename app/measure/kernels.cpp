@@ -7,13 +7,15 @@
 #include "app/measure/kernel_line.hpp"
 #include "app/measure/records.hpp"
 #include "app/output.hpp"
-#include "app/scenario.hpp"
 #include "app/sizes.hpp"
+#include "explore/ask/scenario.hpp"
 #include "sim/base/input_error.hpp"
 #include "strategies/compile.hpp"
 
 namespace twinstep::app {
 namespace {
+
+using namespace explore;
 
 using measure::KernelPoint;
 using measure::Workload;

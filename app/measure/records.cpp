@@ -4,12 +4,16 @@
 
 #include "app/output.hpp"
 #include "app/today.hpp"
-#include "app/version.hpp"
 #include "hw_profiles/facts.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/base/version.hpp"
+#include "sim/io/outputs.hpp"
 
 namespace twinstep::app {
 namespace {
+
+using io::check_writable;
+using io::write_file;
 
 void write_value(reports::JsonWriter& json, io::Node const& node) {
   using Type = io::Node::Type;

@@ -6,12 +6,13 @@
 #include "app/measure/job.hpp"
 #include "app/measure/records.hpp"
 #include "app/output.hpp"
-#include "app/scenario.hpp"
-#include "app/version.hpp"
+#include "explore/ask/scenario.hpp"
 #include "reports/breakdown.hpp"
 #include "reports/quantity_text.hpp"
 #include "reports/summary.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/base/version.hpp"
+#include "sim/io/outputs.hpp"
 #include "sim/io/timeline_json.hpp"
 #include "sim/program/checks.hpp"
 #include "strategies/compile.hpp"
@@ -20,6 +21,10 @@
 
 namespace twinstep::app {
 namespace {
+
+using namespace explore;
+using io::check_writable;
+using io::write_file;
 
 /// What is run: the program of a scenario, its kernels perhaps emulated.
 struct StepToMeasure {

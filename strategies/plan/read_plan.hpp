@@ -8,7 +8,7 @@
 
 namespace twinstep::strategies {
 
-/// The "training" and "strategy" of a scenario, as app/schema/scenario.schema.json describes them:
+/// The "training" and "strategy" of a scenario, as explore/ask/schema/scenario.schema.json describes them:
 ///
 ///     "training": {"sequence_length": 4096, "micro_batch": 1, "global_batch": 512, "precision": "bf16",
 ///                  "optimizer": "adamw-fused"},

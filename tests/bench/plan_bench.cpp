@@ -4,15 +4,15 @@
 
 #include <benchmark/benchmark.h>
 
-#include "app/ask.hpp"
-#include "app/plan/search.hpp"
+#include "explore/ask/ask.hpp"
+#include "explore/plan/search.hpp"
 
 /// What a plan costs us for LLaMA-3.1-70B on 64 DGX H100. Goals: 20,000 configurations a second and core in closed
 /// form, 500 folded simulations a second and core of a 32-layer model.
 namespace {
 
 using namespace twinstep;
-using namespace twinstep::app;
+using namespace twinstep::explore;
 
 plan::Question question_of(std::string const& scenario, std::vector<std::string> const& settings) {
   auto const path = std::string{TWINSTEP_SOURCE_FOLDER} + "/examples/" + scenario;

@@ -2,15 +2,15 @@
 
 #include <benchmark/benchmark.h>
 
-#include "app/sweep/evaluate.hpp"
-#include "app/sweep/workers.hpp"
+#include "explore/sweep/evaluate.hpp"
+#include "explore/sweep/workers.hpp"
 
 /// What a point of a sweep costs us, from its number to its row, for LLaMA-2-7B and four sharded strategies on growing
 /// clusters, and how two threads compare with one. Goals: 500 points a second a core folded; two cores 1.9 times one.
 namespace {
 
 using namespace twinstep;
-using namespace twinstep::app::sweep;
+using namespace twinstep::explore::sweep;
 
 constexpr auto kPoints = std::int64_t{64};  ///< a measurement
 

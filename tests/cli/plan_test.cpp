@@ -31,7 +31,7 @@ io::Node answer(std::vector<std::string> more) {
   auto const outcome = asked(std::move(more));
   INFO(outcome.err);
   REQUIRE(outcome.exit_code == 0);
-  CHECK(io::schema_violations(outcome.out, read_file(in_repository("app/schema/plan.schema.json"))).empty());
+  CHECK(io::schema_violations(outcome.out, read_file(in_repository("reports/schema/plan.schema.json"))).empty());
   return io::parse({"answer", outcome.out});
 }
 

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "app/sweep/results.hpp"
+#include "explore/sweep/results.hpp"
 #include "tests/cli/sweep_support.hpp"
 #include "tests/support/catch.hpp"
 
@@ -47,7 +47,7 @@ TEST_CASE("mpirun inside a Slurm job is one sweep", "[cli][sweep][mpi]") {
   INFO(outcome.err);
   CHECK(outcome.exit_code == 0);
   CHECK_THAT(outcome.out, Contains("\"processes\": 2"));
-  CHECK(app::sweep::read_results(out).rows.size() == 3);
+  CHECK(explore::sweep::read_results(out).rows.size() == 3);
 }
 
 TEST_CASE("what is wrong is said by one process, and all end", "[cli][sweep][mpi]") {

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <thread>
 
-#include "app/sweep/database.hpp"
-#include "app/sweep/results.hpp"
+#include "explore/sweep/database.hpp"
+#include "explore/sweep/results.hpp"
 #include "reports/table.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/document.hpp"
@@ -16,15 +16,15 @@
 
 using namespace twinstep;
 using namespace twinstep::tests;
-using app::sweep::read_results;
-using app::sweep::Status;
+using explore::sweep::read_results;
+using explore::sweep::Status;
 
 namespace {
 
 using Catch::Contains;
 
 /// Runs a sweep into a results file of the folder and reads it.
-app::sweep::Results swept(Scratch const& folder, std::string const& sweep) {
+explore::sweep::Results swept(Scratch const& folder, std::string const& sweep) {
   auto const out = folder.path("results.sqlite");
   auto const outcome = run_twinstep({"sweep", folder.write("sweep.json", sweep), "--out", out});
   INFO(outcome.err);
@@ -71,7 +71,7 @@ TEST_CASE("points are all combinations, the last axis fastest", "[cli][sweep]") 
   CHECK(results.manifest.paths ==
         std::vector<std::string>{"cluster.nodes", "training.micro_batch", "cluster.node.nic", "strategy.name"});
   REQUIRE(results.rows.size() == 8);
-  using Cells = std::vector<app::sweep::Cell>;
+  using Cells = std::vector<explore::sweep::Cell>;
   CHECK(results.rows[0].settings == Cells{std::int64_t{1}, {}, "100 Gb/s", "ddp"});
   CHECK(results.rows[1].settings == Cells{std::int64_t{1}, {}, "100 Gb/s", "zero-1"});
   CHECK(results.rows[2].settings == Cells{std::int64_t{1}, {}, "400 Gb/s", "ddp"});
@@ -163,7 +163,7 @@ TEST_CASE("a base in a file with several strategies has them as its last axis", 
   auto const results = swept(folder, R"({"base": "scenario.json", "axes": {"cluster.nodes": [1, 2]}})");
   CHECK(results.manifest.paths == std::vector<std::string>{"cluster.nodes", "strategy"});
   REQUIRE(results.rows.size() == 4);
-  CHECK(results.rows[1].settings[1] == app::sweep::Cell{"{\"name\": \"zero-3\"}"});
+  CHECK(results.rows[1].settings[1] == explore::sweep::Cell{"{\"name\": \"zero-3\"}"});
 }
 
 TEST_CASE("exports are the same whatever the number of threads, from the run and from the file", "[cli][sweep]") {
@@ -364,7 +364,8 @@ TEST_CASE("whoever reads results refuses damaged ones, and writes nothing", "[cl
   auto const folder = Scratch{};
   static_cast<void>(swept(folder, small_sweep(R"("axes": {"cluster.nodes": [1, 2]})")));
   auto const out = folder.path("results.sqlite");
-  app::sweep::Database{out, app::sweep::Database::Access::kWrite}.execute("UPDATE points SET mfu = -1 WHERE point = 1");
+  explore::sweep::Database{out, explore::sweep::Database::Access::kWrite}.execute(
+      "UPDATE points SET mfu = -1 WHERE point = 1");
   auto const before = read_file(out);
   for (auto const& arguments : std::vector<std::vector<std::string>>{
            {"sweep", out},

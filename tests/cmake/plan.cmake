@@ -3,7 +3,7 @@ find_package(TBB REQUIRED)
 twinstep_test(unit_plan
   SOURCES unit/goodput_test.cpp unit/plan_estimate_test.cpp unit/plan_goal_test.cpp
           unit/plan_search_test.cpp unit/plan_what_if_test.cpp
-  DEPENDS app_plan reports TBB::tbb)
+  DEPENDS explore_plan reports TBB::tbb)
 target_compile_definitions(unit_plan PRIVATE TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
 
 twinstep_test(cli_plan
@@ -15,6 +15,6 @@ add_dependencies(cli_plan twinstep)
 
 if(benchmark_FOUND AND NOT TWINSTEP_SANITIZE)
   add_executable(bench_plan bench/plan_bench.cpp)
-  target_link_libraries(bench_plan PRIVATE twinstep_flags app_plan TBB::tbb benchmark::benchmark)
+  target_link_libraries(bench_plan PRIVATE twinstep_flags explore_plan TBB::tbb benchmark::benchmark)
   target_compile_definitions(bench_plan PRIVATE TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
 endif()

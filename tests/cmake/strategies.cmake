@@ -12,5 +12,5 @@ if(TARGET validate_cpu)
 endif()
 twinstep_test(unit_deepspeed SOURCES unit/deepspeed_test.cpp DEPENDS strategies sim_engine NOT_SANITIZED)
 twinstep_test(unit_step_examples SOURCES unit/step_examples_test.cpp DEPENDS strategies sim_engine NOT_SANITIZED)
-twinstep_test(unit_directions SOURCES unit/directions_test.cpp ../app/software.cpp
+twinstep_test(unit_directions SOURCES unit/directions_test.cpp ../explore/ask/software.cpp
               DEPENDS hw_profiles strategies sim_engine NOT_SANITIZED)

@@ -1,13 +1,13 @@
 # Sweeps: what a file of axes means, the rows that it comes to, the results file, and the real program.
 twinstep_test(unit_sweep SOURCES unit/sweep_constraint_test.cpp unit/sweep_parts_test.cpp unit/sweep_results_test.cpp
                                  unit/sweep_spec_test.cpp cli/run_twinstep.cpp cli/sweep_support.cpp
-                         DEPENDS app_results app_sweep sim_schema)
+                         DEPENDS explore_results explore_sweep sim_schema)
 target_compile_definitions(unit_sweep PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>"
                                               TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
 
 # twinstep_sweep_test(NAME SOURCES …): runs the program.
 function(twinstep_sweep_test name)
-  twinstep_test(${name} SOURCES cli/run_twinstep.cpp cli/sweep_support.cpp ${ARGN} DEPENDS app_results reports)
+  twinstep_test(${name} SOURCES cli/run_twinstep.cpp cli/sweep_support.cpp ${ARGN} DEPENDS explore_results reports)
   target_compile_definitions(${name} PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>"
                                              TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}"
                                              TWINSTEP_MPIRUN="${MPIEXEC_EXECUTABLE}")

@@ -20,10 +20,8 @@ target_compile_definitions(unit_launch PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:tw
 # Training steps of others, and kernels that calibrate a GPU.
 twinstep_test(unit_steps
   SOURCES unit/cnn_calibration_test.cpp unit/compute_calibration_test.cpp unit/kernel_record_test.cpp
-          unit/step_record_test.cpp unit/step_replay_test.cpp unit/step_score_test.cpp ../app/cnn_calibration.cpp
-          ../app/software.cpp ../app/step_model.cpp ../app/step_plan.cpp ../app/step_prediction.cpp
-          ../app/step_replay.cpp
-  DEPENDS hw_profiles reports sim_engine strategies validate_fit validate_score)
+          unit/step_record_test.cpp unit/step_replay_test.cpp unit/step_score_test.cpp
+  DEPENDS validate_study)
 
 # Calibrating a cluster, on measurements that our own model makes.
 if(TARGET validate_fit)

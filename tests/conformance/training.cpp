@@ -2,11 +2,11 @@
 
 #include <cmath>
 
-#include "strategies/ddp_buckets.hpp"
-#include "strategies/deepspeed_layout.hpp"
-#include "strategies/flat_layout.hpp"
-#include "strategies/fsdp_states.hpp"
-#include "strategies/megatron_layout.hpp"
+#include "strategies/deepspeed/layout.hpp"
+#include "strategies/megatron/bucket_layout.hpp"
+#include "strategies/parts/flat_layout.hpp"
+#include "strategies/torch/ddp_buckets.hpp"
+#include "strategies/torch/fsdp_states.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/plans.hpp"
 #include "tests/support/timeline_checks.hpp"

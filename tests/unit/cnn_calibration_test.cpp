@@ -1,10 +1,10 @@
-#include "app/cnn_calibration.hpp"
+#include "validate/study/cnn_calibration.hpp"
 
 #include <fmt/format.h>
 
-#include "app/step_prediction.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/read_step.hpp"
+#include "validate/study/step_prediction.hpp"
 
 using namespace twinstep;
 using namespace twinstep::tests;
@@ -22,19 +22,19 @@ validate::StepRecord row(std::string_view network, int ranks, double millisecond
       network, ranks, ranks == 1 ? "" : R"(, "bucket_cap_mb": 25)", 32 * ranks, milliseconds / 1000));
 }
 
-app::StepReplay replay(validate::StepRecord const& record) {
-  return std::get<app::StepReplay>(app::replay_of(record, std::nullopt));
+study::StepReplay replay(validate::StepRecord const& record) {
+  return std::get<study::StepReplay>(study::replay_of(record, std::nullopt));
 }
 
-double milliseconds(app::StepReplay const& step, double compute) {
-  return app::simulated_time(app::with_compute(step, compute)).count() * 1000;
+double milliseconds(study::StepReplay const& step, double compute) {
+  return study::simulated_time(study::with_compute(step, compute)).count() * 1000;
 }
 
 }  // namespace
 
 TEST_CASE("a network's kernels take what its own row without DDP measured", "[steps]") {
   auto const bare = row("resnet18", 1, 42);
-  auto const factors = app::CnnCalibration{{bare}, std::nullopt}.factors_of(bare, replay(bare));
+  auto const factors = study::CnnCalibration{{bare}, std::nullopt}.factors_of(bare, replay(bare));
   CHECK(milliseconds(replay(bare), factors.compute) == Approx(42).epsilon(1e-4));
   CHECK(factors.replicas == 1);
   CHECK(factors.has_seen);
@@ -43,7 +43,7 @@ TEST_CASE("a network's kernels take what its own row without DDP measured", "[st
 TEST_CASE("without such a row they run as those of ResNet-50", "[steps]") {
   auto const bare = row("resnet50", 1, 97);
   auto const other = row("resnet18", 1, 42);
-  auto const networks = app::CnnCalibration{{bare}, std::nullopt};
+  auto const networks = study::CnnCalibration{{bare}, std::nullopt};
   auto const factors = networks.factors_of(other, replay(other));
   CHECK(factors.compute == networks.factors_of(bare, replay(bare)).compute);
   CHECK(factors.notes == std::vector<std::string>{"compute from resnet50's row without DDP"});
@@ -53,7 +53,7 @@ TEST_CASE("grouped convolutions fill a part of their tiles: ResNeXts are predict
   // Rows without DDP of PyTorch's benchmark on a V100 (benchmarks/distributed/ddp/README.md), in ms. Without
   // tiles the predictions are a fifth less.
   auto const bare = row("resnet50", 1, 97);
-  auto const networks = app::CnnCalibration{{bare}, std::nullopt};
+  auto const networks = study::CnnCalibration{{bare}, std::nullopt};
   auto const predicted = [&](std::string_view network, double measured) {
     auto const other = row(network, 1, measured);
     return milliseconds(replay(other), networks.factors_of(other, replay(other)).compute);
@@ -64,12 +64,12 @@ TEST_CASE("grouped convolutions fill a part of their tiles: ResNeXts are predict
 
 TEST_CASE("what replicas wait for each other is taken from ResNet-50 and predicts other networks", "[steps]") {
   auto const bare = row("resnet50", 1, 97);
-  auto const one = app::CnnCalibration{{bare}, std::nullopt};
+  auto const one = study::CnnCalibration{{bare}, std::nullopt};
   auto const with_ddp = row("resnet50", 4, 110);
   auto const alone = milliseconds(replay(with_ddp), one.factors_of(bare, replay(bare)).compute);
 
   auto const other = row("resnet18", 2, 50);
-  auto const networks = app::CnnCalibration{{bare, with_ddp, other}, std::nullopt};
+  auto const networks = study::CnnCalibration{{bare, with_ddp, other}, std::nullopt};
   CHECK(networks.factors_of(with_ddp, replay(with_ddp)).replicas == Approx(110 / alone));
   CHECK(networks.factors_of(with_ddp, replay(with_ddp)).has_seen);
   CHECK(networks.factors_of(other, replay(other)).replicas == Approx(110 / alone));
@@ -78,7 +78,7 @@ TEST_CASE("what replicas wait for each other is taken from ResNet-50 and predict
 
 TEST_CASE("transformers are left as they are", "[steps]") {
   auto const record = read_step(foundry_record());
-  auto const factors = app::CnnCalibration{{row("resnet50", 1, 97)}, std::nullopt}.factors_of(record, replay(record));
+  auto const factors = study::CnnCalibration{{row("resnet50", 1, 97)}, std::nullopt}.factors_of(record, replay(record));
   CHECK(factors.compute == 1);
   CHECK(factors.replicas == 1);
 }

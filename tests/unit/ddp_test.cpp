@@ -7,7 +7,7 @@
 #include "sim/program/matching.hpp"
 #include "sim/program/races.hpp"
 #include "sim/program/well_formed.hpp"
-#include "strategies/ddp_buckets.hpp"
+#include "strategies/torch/ddp_buckets.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/plans.hpp"
 #include "tests/support/written_steps.hpp"

@@ -1,6 +1,6 @@
 #include <fmt/core.h>
 
-#include "app/software.hpp"
+#include "explore/ask/software.hpp"
 #include "hw_profiles/reader.hpp"
 #include "sim/engine/virtual_executor.hpp"
 #include "tests/support/catch.hpp"
@@ -14,7 +14,7 @@ using namespace twinstep::strategies;
 namespace {
 
 double seconds(Transformer const& model, Plan plan, std::string const& machine) {
-  auto const cluster = app::with_software(hw_profiles::read_cluster(machine), plan.strategy);
+  auto const cluster = explore::with_software(hw_profiles::read_cluster(machine), plan.strategy);
   plan.ranks = cluster.gpus();
   plan.global_batch *= plan.ranks * plan.micro_batch;  // given in micro-batches of a rank
   plan.parameter_type = default_parameter_type(plan.strategy, plan.precision);

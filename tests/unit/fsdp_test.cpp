@@ -9,7 +9,7 @@
 #include "sim/program/matching.hpp"
 #include "sim/program/races.hpp"
 #include "sim/program/well_formed.hpp"
-#include "strategies/fsdp_states.hpp"
+#include "strategies/torch/fsdp_states.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/plans.hpp"
 

@@ -5,7 +5,7 @@
 #include "sim/program/matching.hpp"
 #include "sim/program/races.hpp"
 #include "sim/program/well_formed.hpp"
-#include "strategies/megatron_layout.hpp"
+#include "strategies/megatron/bucket_layout.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/plans.hpp"
 #include "tests/support/written_steps.hpp"

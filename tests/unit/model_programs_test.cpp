@@ -1,8 +1,8 @@
 #include "sim/program/races.hpp"
 #include "sim/program/well_formed.hpp"
-#include "strategies/flat_layout.hpp"
 #include "strategies/model/cnn_layout.hpp"
 #include "strategies/model/hf_config.hpp"
+#include "strategies/parts/flat_layout.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/plans.hpp"
 

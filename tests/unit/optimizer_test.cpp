@@ -1,4 +1,4 @@
-#include "strategies/optimizer.hpp"
+#include "strategies/parts/optimizer.hpp"
 
 #include <vector>
 

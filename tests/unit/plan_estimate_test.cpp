@@ -3,13 +3,13 @@
 #include <numeric>
 #include <oneapi/tbb/global_control.h>
 
-#include "app/ask.hpp"
-#include "app/plan/search.hpp"
+#include "explore/ask/ask.hpp"
+#include "explore/plan/search.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/plan_question.hpp"
 
 using namespace twinstep;
-using namespace twinstep::app;
+using namespace twinstep::explore;
 
 namespace {
 

@@ -1,13 +1,14 @@
 #include <cmath>
 
-#include "app/plan/read_goal.hpp"
+#include "explore/plan/read_goal.hpp"
 #include "reports/job_text.hpp"
 #include "reports/plan.hpp"
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;
-using namespace twinstep::app;
+using namespace twinstep::explore;
+using namespace twinstep::explore::plan;
 
 TEST_CASE("amounts, times, money and power are read with their units", "[plan][goal]") {
   CHECK(plan::read_amount("--tokens", "15T") == 15e12);

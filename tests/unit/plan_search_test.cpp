@@ -1,15 +1,16 @@
 #include <algorithm>
 
-#include "app/ask.hpp"
-#include "app/plan/gpu_counts.hpp"
-#include "app/plan/planner.hpp"
-#include "app/plan/search.hpp"
-#include "app/plan/steady_step.hpp"
+#include "explore/ask/ask.hpp"
+#include "explore/plan/gpu_counts.hpp"
+#include "explore/plan/planner.hpp"
+#include "explore/plan/search.hpp"
+#include "explore/plan/steady_step.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/plan_question.hpp"
 
 using namespace twinstep;
-using namespace twinstep::app;
+using namespace twinstep::explore;
+using namespace twinstep::explore::plan;
 
 namespace {
 

@@ -1,11 +1,12 @@
-#include "app/plan/way_out_of_node.hpp"
-#include "app/plan/what_if.hpp"
+#include "explore/plan/way_out_of_node.hpp"
+#include "explore/plan/what_if.hpp"
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/plan_question.hpp"
 
 using namespace twinstep;
-using namespace twinstep::app;
+using namespace twinstep::explore;
+using namespace twinstep::explore::plan;
 
 using Changes = std::vector<std::string>;
 

@@ -1,4 +1,4 @@
-#include "strategies/recompute.hpp"
+#include "strategies/parts/recompute.hpp"
 
 #include <fmt/core.h>
 

@@ -1,9 +1,9 @@
-#include "app/report/axis_units.hpp"
-#include "app/report/joined.hpp"
+#include "reports/pages/axis_units.hpp"
+#include "reports/pages/joined.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;
-using namespace twinstep::app;
+using namespace twinstep::pages;
 using namespace twinstep::reports;
 
 namespace {

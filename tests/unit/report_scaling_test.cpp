@@ -1,13 +1,14 @@
 #include <filesystem>
 #include <fstream>
 
-#include "app/report/parameters.hpp"
-#include "app/report/scaling.hpp"
-#include "app/report/sections.hpp"
+#include "explore/scale/parameters.hpp"
+#include "explore/scale/scaling.hpp"
+#include "reports/pages/sections.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;
-using namespace twinstep::app;
+using namespace twinstep::pages;
+using namespace twinstep::explore;
 
 namespace {
 

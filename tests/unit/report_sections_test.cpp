@@ -1,14 +1,15 @@
 #include <numeric>
 
-#include "app/parallel.hpp"
-#include "app/report/memory_charts.hpp"
-#include "app/report/regions.hpp"
-#include "app/report/streams.hpp"
+#include "explore/ask/parallel.hpp"
+#include "reports/pages/memory_charts.hpp"
+#include "reports/pages/regions.hpp"
+#include "reports/pages/streams.hpp"
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;
-using namespace twinstep::app;
+using namespace twinstep::pages;
+using namespace twinstep::explore;
 using namespace twinstep::literals;
 
 namespace {

@@ -1,11 +1,12 @@
-#include "app/report/pages.hpp"
-#include "app/report/sweep_lines.hpp"
-#include "app/sweep/export.hpp"
+#include "explore/sweep/export.hpp"
+#include "reports/pages/pages.hpp"
+#include "reports/pages/sweep_lines.hpp"
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;
-using namespace twinstep::app;
+using namespace twinstep::pages;
+using namespace twinstep::explore;
 using sweep::Cell;
 
 namespace {

@@ -1,4 +1,4 @@
-#include "app/step_replay.hpp"
+#include "validate/study/step_replay.hpp"
 
 #include "tests/support/catch.hpp"
 #include "tests/support/read_step.hpp"
@@ -10,16 +10,16 @@ using strategies::StrategyName;
 namespace {
 
 strategies::Transformer model(std::string const& record) {
-  return std::get<strategies::Transformer>(std::get<strategies::ModelSpec>(app::model_of(read_step(record).model)));
+  return std::get<strategies::Transformer>(std::get<strategies::ModelSpec>(study::model_of(read_step(record).model)));
 }
 
-app::StepReplay replay(std::string const& record) {
-  return std::get<app::StepReplay>(app::replay_of(read_step(record), std::nullopt));
+study::StepReplay replay(std::string const& record) {
+  return std::get<study::StepReplay>(study::replay_of(read_step(record), std::nullopt));
 }
 
 std::string reason(std::string const& record) {
-  auto const answer = app::replay_of(read_step(record), std::nullopt);
-  return std::holds_alternative<app::NotReplayed>(answer) ? std::get<app::NotReplayed>(answer).reason : "replayed";
+  auto const answer = study::replay_of(read_step(record), std::nullopt);
+  return std::holds_alternative<study::NotReplayed>(answer) ? std::get<study::NotReplayed>(answer).reason : "replayed";
 }
 
 std::string foundry(std::string const& from, std::string const& to) {

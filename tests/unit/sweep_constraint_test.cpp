@@ -1,11 +1,11 @@
 #include <map>
 
-#include "app/sweep/constraint.hpp"
+#include "explore/sweep/constraint.hpp"
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;
-using namespace twinstep::app::sweep;
+using namespace twinstep::explore::sweep;
 
 namespace {
 

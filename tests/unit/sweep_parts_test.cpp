@@ -1,12 +1,12 @@
-#include "app/sweep/axis.hpp"
-#include "app/sweep/ledger.hpp"
-#include "app/sweep/mpi_job.hpp"
-#include "app/sweep/progress.hpp"
-#include "app/sweep/row_codec.hpp"
+#include "explore/sweep/axis.hpp"
+#include "explore/sweep/ledger.hpp"
+#include "explore/sweep/mpi_job.hpp"
+#include "explore/sweep/progress.hpp"
+#include "explore/sweep/row_codec.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;
-using namespace twinstep::app::sweep;
+using namespace twinstep::explore::sweep;
 
 namespace {
 

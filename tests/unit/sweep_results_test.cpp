@@ -9,14 +9,14 @@
 
 #include <fmt/core.h>
 
-#include "app/sweep/database.hpp"
-#include "app/sweep/results.hpp"
+#include "explore/sweep/database.hpp"
+#include "explore/sweep/results.hpp"
 #include "sim/base/input_error.hpp"
 #include "tests/cli/run_twinstep.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;
-using namespace twinstep::app::sweep;
+using namespace twinstep::explore::sweep;
 
 namespace {
 

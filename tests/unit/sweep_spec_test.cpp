@@ -1,5 +1,5 @@
-#include "app/sweep/evaluate.hpp"
-#include "app/sweep/spec.hpp"
+#include "explore/sweep/evaluate.hpp"
+#include "explore/sweep/spec.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/schema.hpp"
 #include "tests/cli/sweep_support.hpp"
@@ -15,8 +15,8 @@ namespace {
 std::string refusal(std::string const& text) {
   auto const folder = Scratch{};
   try {
-    auto const sweep = app::sweep::Sweep{folder.write("sweep.json", text)};
-    static_cast<void>(app::sweep::Evaluator{sweep, {}}.check());
+    auto const sweep = explore::sweep::Sweep{folder.write("sweep.json", text)};
+    static_cast<void>(explore::sweep::Evaluator{sweep, {}}.check());
     return {};
   } catch (InputError const& error) {
     return error.what();
@@ -87,6 +87,7 @@ TEST_CASE("what the sweep schema allows is what the program takes", "[sweep][sch
   }));
   auto const text = small_sweep(parts);
   INFO(text);
-  CHECK(io::schema_violations(text, read_file(in_repository("app/schema/sweep.schema.json"))).empty() == is_right);
+  CHECK(io::schema_violations(text, read_file(in_repository("explore/sweep/schema/sweep.schema.json"))).empty() ==
+        is_right);
   CHECK(refusal(text).empty() == is_right);
 }

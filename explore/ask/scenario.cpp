@@ -1,0 +1,136 @@
+#include "explore/ask/scenario.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "explore/ask/strategy_titles.hpp"
+#include "explore/ask/users_file.hpp"
+#include "hw_profiles/reader.hpp"
+#include "sim/base/input_error.hpp"
+#include "strategies/model/read_model.hpp"
+#include "strategies/plan/read_plan.hpp"
+
+namespace twinstep::explore {
+namespace {
+
+/// What names the scenario's GPU: its own value, or else its cluster.
+io::Node gpu_of(io::Node const& document) {
+  auto const cluster = document.at("cluster");
+  if (!cluster.is(io::Node::Type::kObject)) return cluster;
+  if (auto const gpu = cluster.find("gpu")) return *gpu;
+  auto const node = cluster.find("node");
+  return node && node->is(io::Node::Type::kObject) ? node->find("gpu").value_or(cluster) : cluster;
+}
+
+/// A GPU without a rate for a type of the plan cannot compute in it. Where the type is not written, or the command line
+/// names the GPU and not the type, the GPU is what does not fit.
+void check_rates(io::Node const& document, io::Node const& training, Scenario const& scenario) {
+  auto const& gpu = scenario.cluster.node.gpu;
+  auto const is_setting = [](io::Node const& node) { return !node.source().has_lines; };
+  auto const check = [&](char const* key, DataType type) {
+    if (gpu.peak(type)) return;
+    auto known = std::vector<std::string_view>{};
+    for (auto const& peak : gpu.peaks) known.push_back(name_of(peak.type));
+    auto const written = training.find(key);
+    auto const named = gpu_of(document);
+    auto const& place = written && (is_setting(*written) || !is_setting(named)) ? *written : named;
+    place.fail(fmt::format("{} has no rate for {}", gpu.name, name_of(type)),
+               fmt::format("set training.{} to one of {}, or use another GPU", key, fmt::join(known, ", ")));
+  };
+  check("precision", scenario.plan.precision);
+  if (scenario.plan.linear_type) check("linear_type", *scenario.plan.linear_type);
+}
+
+/// Nothing can be offloaded to drives that a node does not have.
+void check_drives(io::Node const& strategy, Scenario const& scenario) {
+  using enum strategies::OffloadOptions::Place;
+  auto const& offload = scenario.plan.offload;
+  if (scenario.cluster.node.drives || (offload.optimizer != kNvme && offload.parameters != kNvme)) return;
+  strategy.at("offload")
+      .at(offload.optimizer == kNvme ? "optimizer" : "parameters")
+      .fail(fmt::format("found NVMe, and {} describes no drives", scenario.cluster.node.name),
+            "use \"cpu\", or give cluster.node.drives their \"read\", \"write\" and \"capacity\"");
+}
+
+/// Whether the scenario changes more of a profile than the number of nodes.
+bool is_changed(io::Node const& cluster) {
+  if (!cluster.is(io::Node::Type::kObject) || !cluster.has("profile")) return false;
+  auto const parts = {"gpu", "node", "fabric", "collectives"};
+  return std::ranges::any_of(parts, [&](char const* part) { return cluster.has(part); });
+}
+
+/// What stands where an object belongs is most often its name. Throws InputError that shows the object to write.
+void refuse_name(io::Node const& value, std::string_view key, std::string_view name) {
+  if (!value.is(io::Node::Type::kString)) return;
+  value.fail(fmt::format("found {}, expected an object in braces", quoted(value.string())),
+             fmt::format("write it like {{\"{}\": \"{}\"}}", key, name));
+}
+
+}  // namespace
+
+std::string Scenario::title() const {
+  return one_line(fmt::format("{}, {}, {} rank{} on {} × {} ({}){}", model_name(model), strategy_title, plan.ranks,
+                              plan.ranks == 1 ? "" : "s", cluster.nodes, cluster.node.name, cluster.name,
+                              network_is_free ? ", communication free" : ""));
+}
+
+hardware::Cluster read_scenario_cluster(io::Node const& document, std::vector<std::string>& warnings) {
+  auto const reference = document.at("cluster");
+  auto cluster = hw_profiles::read_cluster(reference, warnings);
+  if (is_changed(reference)) cluster.name += ", changed";
+  return cluster;
+}
+
+strategies::ModelSpec read_scenario_model(io::Node const& document, std::string const& directory,
+                                          std::vector<std::string>& warnings) {
+  refuse_name(document.at("model"), "hf_config", "PATH/config.json");
+  return strategies::read_model(document.at("model"), directory, warnings);
+}
+
+std::vector<Scenario> read_scenarios(std::string const& path, std::vector<std::string> const& settings) {
+  auto document = io::parse_file(path);
+  for (auto const& setting : settings) document = io::with_setting(document, setting);
+  auto const directory = std::filesystem::path{path}.parent_path().string();
+  check_scenario_keys(document);
+  auto common = Scenario{};
+  common.cluster = read_scenario_cluster(document, common.warnings);
+  common.model = read_scenario_model(document, directory, common.warnings);
+  return read_scenarios(document, directory, std::move(common));
+}
+
+void check_scenario_keys(io::Node const& document) {
+  document.allow_only({"cluster", "model", "training", "strategy", "network"});
+}
+
+std::vector<Scenario> read_scenarios(io::Node const& document, std::string const& directory, Scenario common) {
+  auto const strategy = document.at("strategy");
+  auto const is_list = strategy.is(io::Node::Type::kArray);
+  auto const strategies = is_list ? strategy.elements() : std::vector{strategy};
+  if (strategies.empty()) strategy.fail("found no strategy", "name at least one");
+  auto written = std::vector<Written>{};
+  for (auto const& each : strategies) {
+    refuse_name(each, "name", "zero-3");
+    written.push_back(with_users_file(document, each, directory, common.warnings));
+  }
+  if (auto const network = document.find("network")) {
+    network->allow_only({"free"});
+    common.network_is_free = network->at("free").boolean();
+  }
+  common.is_one_of_several = is_list;
+  auto scenarios = std::vector<Scenario>(written.size() - 1, common);
+  scenarios.push_back(std::move(common));
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    auto const& [training, each] = written[i];
+    scenarios[i].plan = read_plan(training, each, scenarios[i].model, scenarios[i].cluster.gpus());
+    check_rates(document, training, scenarios[i]);
+    check_drives(each, scenarios[i]);
+  }
+  auto const titles = strategy_titles(written);
+  for (std::size_t i = 0; i < written.size(); ++i) scenarios[i].strategy_title = titles[i];
+  return scenarios;
+}
+
+}  // namespace twinstep::explore

@@ -1,0 +1,82 @@
+#include "explore/ask/users_file.hpp"
+
+#include <array>
+#include <filesystem>
+#include <optional>
+
+#include <fmt/core.h>
+
+#include "sim/io/document_text.hpp"
+#include "strategies/model/hf_config.hpp"
+
+namespace twinstep::explore {
+namespace {
+
+using strategies::UsersFormat;
+
+constexpr auto kFormats = {UsersFormat::kDeepSpeed, UsersFormat::kAccelerate, UsersFormat::kTorchtitan};
+
+std::optional<UsersFormat> format_named_by(io::Node const& strategy) {
+  auto found = std::optional<UsersFormat>{};
+  for (auto const format : kFormats) {
+    auto const key = strategies::scenario_key(format);
+    if (!strategy.find(key)) continue;
+    if (found)
+      strategy.at(key).fail(fmt::format("found a second file beside \"{}\"", strategies::scenario_key(*found)),
+                            "name one");
+    found = format;
+  }
+  return found;
+}
+
+/// `patch` over `base`, at the path of `patch`.
+io::Node over(io::Node const& base, io::Node const& patch) {
+  return io::Node{io::merge(base, patch).shared_value(), patch.step()};
+}
+
+constexpr auto kPlaceholders = R"({"cluster": {"profile": "CLUSTER"}, "model": {"hf_config": "PATH/config.json"}})";
+
+}  // namespace
+
+Written with_users_file(io::Node const& document, io::Node const& strategy, std::string const& directory,
+                        std::vector<std::string>& warnings) {
+  auto written = Written{document.at("training"), strategy};
+  auto const format = format_named_by(strategy);
+  if (!format) return written;
+  auto const key = strategies::scenario_key(*format);
+  auto const path = std::filesystem::path{directory} / std::string{strategy.at(key).string()};
+  auto const file = strategies::read_users_file(*format, path.string());
+  warnings.insert(warnings.end(), file.warnings.begin(), file.warnings.end());
+  for (auto const& open : file.open) {
+    auto const part = open.part == "strategy" ? std::optional{strategy} : document.find(open.part);
+    if (!part || !part->is(io::Node::Type::kObject) || !part->has(open.key)) warnings.push_back(open.warning);
+  }
+  written.training = over(file.training.node(), written.training);
+  written.strategy = over(file.strategy.node(), io::without_member(strategy, key));
+  return written;
+}
+
+std::string scenario_of(UsersFormat format, io::Source source, std::vector<std::string>& warnings) {
+  auto const name = source.name;
+  auto const file = strategies::read_users_text(format, std::move(source));
+  warnings.insert(warnings.end(), file.warnings.begin(), file.warnings.end());
+  for (auto const& open : file.open) warnings.push_back(open.warning);
+  warnings.push_back(
+      fmt::format("{}: cannot know the cluster and the model: fill in CLUSTER and PATH", one_line(name)));
+  auto const scenario = io::parse({"scenario", kPlaceholders});
+  auto const with_training = io::with_member(scenario, "training", file.training.node());
+  return io::document_text(io::with_member(with_training, "strategy", file.strategy.node()));
+}
+
+std::string scenario_of_model(std::string const& path, std::string const& name, std::vector<std::string>& warnings) {
+  auto const model = strategies::read_hf_config(io::parse_file(path), warnings);
+  warnings.push_back(
+      fmt::format("{}: cannot know the cluster and the strategy: fill in CLUSTER and STRATEGY", one_line(path)));
+  auto const text = fmt::format(
+      R"({{"cluster": {{"profile": "CLUSTER"}}, "model": {{"hf_config": {}}},
+           "training": {{"sequence_length": {}, "micro_batch": 1}}, "strategy": {{"name": "STRATEGY"}}}})",
+      io::json_string(name), model.max_sequence_length);
+  return io::document_text(io::parse({"scenario", text}));
+}
+
+}  // namespace twinstep::explore

@@ -1,0 +1,258 @@
+#include "explore/plan/cluster_search.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "explore/plan/planned_step.hpp"
+#include "explore/plan/rejected.hpp"
+#include "sim/base/input_error.hpp"
+#include "strategies/compile.hpp"
+
+namespace twinstep::explore::plan {
+namespace {
+
+/// What reads the training alone: the strategy that takes every setting of it.
+constexpr auto kAnyStrategy = R"(strategy={"name": "fsdp2"})";
+constexpr auto kOneSequence = "training.micro_batch=1";
+constexpr auto kAnyAccumulation = "training.gradient_accumulation=null";
+
+/// A GPU with less memory plans as one that is not filled to the brim.
+void leave_free(double share, hardware::Gpu& gpu) {
+  auto& capacity = gpu.memory_capacity.value;
+  capacity = to_bytes(static_cast<double>(capacity.count()) * (1 - share));
+}
+
+io::Node document_of(std::string const& path, std::vector<std::string> const& settings) {
+  auto document = io::parse_file(path);
+  for (auto const& setting : settings) document = io::with_setting(document, setting);
+  return document;
+}
+
+void check_batch(io::Node const& training) {
+  if (!training.find("global_batch"))
+    training.fail("found no \"global_batch\", which a plan divides among GPUs", "add it, in sequences");
+}
+
+/// Strategy, micro-batch and accumulation are searched; what stands there is replaced, but not whatever it is.
+void check_replaced(io::Node const& document) {
+  if (auto const strategy = document.find("strategy"); strategy && !strategy->is(io::Node::Type::kArray))
+    static_cast<void>(strategy->at("name").string());
+  for (auto const* const key : {"micro_batch", "gradient_accumulation"})
+    if (auto const value = document.at("training").find(key)) static_cast<void>(value->integer_from(1));
+}
+
+std::string strategy_setting(StrategyChoice const& strategy, WorkChoice const& work) {
+  return fmt::format("strategy={}", strategy_json(strategy, work));
+}
+
+}  // namespace
+
+std::string lost_job_text(reports::PlannedStep const& plan) {
+  auto const& failures = *plan.job->failures;
+  return fmt::format(
+      "how often GPUs fail (--mtbf, or their profile): found a failure every {:.3g} s on {} GPUs, less than "
+      "checkpoints of {:.3g} s and restarts of {:.3g} s leave; no job would end: give a longer time between failures, "
+      "or shorter "
+      "ones for those",
+      failures.between_failures.count(), plan.gpus, failures.checkpoint.count(), failures.restart.count());
+}
+
+ClusterSearch::ClusterSearch(PlanOptions const& options, std::optional<std::string> const& cluster,
+                             std::optional<std::string> const& price, std::function<void()> progress)
+    : options_{options}, cluster_{cluster}, progress_{std::move(progress)} {
+  auto const document = document_of(options.scenario, options.settings);
+  check_batch(document.at("training"));
+  check_replaced(document);
+  base_ = read_scenarios(options.scenario, neutral_settings_for(0)).front();
+  if (auto const obstacle = strategies::find_long_sequence(base_.model, base_.plan))
+    document.at("training").fail(obstacle->reason, obstacle->way_out);
+  auto const gpus_per_node = base_.cluster.node.gpus;
+  goal_ = read_goal(options, base_.cluster.node);
+  headroom_ = read_headroom(options);
+  if (price) price_ = read_price(*price, gpus_per_node);
+  if (goal_.budget && price_ && goal_.budget->currency != price_->per_gpu_hour.currency)
+    throw InputError{fmt::format("--budget: found {}, but --price is in {}; use one currency", goal_.budget->currency,
+                                 price_->per_gpu_hour.currency)};
+  counts_ = GpuCounts{base_.cluster, base_.plan.global_batch};
+  auto const own = base_.cluster.gpus();
+  asked_ = counts_.asked(options.gpus ? read_gpus(*options.gpus) : std::vector<GpuRange>{{own, own}});
+  possible_ = counts_.possible();
+  leave_out_what_cannot_be_read();
+}
+
+/// On few GPUs a large batch may be more than can be simulated; the reader says so.
+void ClusterSearch::leave_out_what_cannot_be_read() {
+  auto const nodes = [&](std::int64_t gpus) { return gpus / base_.cluster.node.gpus; };
+  auto first = possible_.begin();
+  for (; first != possible_.end(); ++first) try {
+      static_cast<void>(read_scenarios(options_.scenario, neutral_settings_for(nodes(*first))));
+      break;
+    } catch (InputError const& error) {
+      if (std::erase(asked_.searched, *first) > 0) asked_.refused.push_back({*first, error.what()});
+    }
+  possible_.erase(possible_.begin(), first);
+}
+
+std::int64_t ClusterSearch::batch_tokens() const {
+  return base_.plan.global_batch * base_.plan.sequence_length;
+}
+
+/// What a user writes to get there; on the cluster's own number of nodes for 0. The cluster comes before changes of it.
+std::vector<std::string> ClusterSearch::settings_for(std::int64_t nodes) const {
+  auto settings = std::vector<std::string>{};
+  if (cluster_) settings.push_back(fmt::format("cluster={}", *cluster_));
+  settings.insert(settings.end(), options_.settings.begin(), options_.settings.end());
+  if (nodes > 0) settings.push_back(fmt::format("cluster.nodes={}", nodes));
+  return settings;
+}
+
+/// The same with what is searched replaced by what any training takes.
+std::vector<std::string> ClusterSearch::neutral_settings_for(std::int64_t nodes) const {
+  auto settings = settings_for(nodes);
+  settings.insert(settings.end(), {kOneSequence, kAnyAccumulation, kAnyStrategy});
+  return settings;
+}
+
+ClusterSearch::Searched& ClusterSearch::estimated(std::int64_t gpus) {
+  if (auto const known = searched_.find(gpus); known != searched_.end()) return known->second;
+  auto const settings = neutral_settings_for(gpus / base_.cluster.node.gpus);
+  auto question = Question{read_scenarios(options_.scenario, settings).front(),
+                           document_of(options_.scenario, settings).at("training"), options_.strategies};
+  question.scenario.cluster.name = base_.cluster.name;  // a name made of facts has the number of nodes in it
+  leave_free(headroom_, question.scenario.cluster.node.gpu);
+  auto space = estimate_all(question);
+  configurations_ += space.candidates.size() + space.too_large.size();
+  return searched_.emplace(gpus, Searched{std::move(question), std::move(space), {}}).first->second;
+}
+
+ClusterSearch::Searched& ClusterSearch::search(std::int64_t gpus, Effort const& effort) {
+  auto& searched = estimated(gpus);
+  if (searched.found.plans.size() >= effort.plans) return searched;
+  auto const before = searched.found.simulations;
+  searched.found = simulate_best(searched.question, searched.space, effort, progress_);
+  simulations_ += searched.found.simulations;
+  searched.found.simulations += before;
+  return searched;
+}
+
+std::optional<reports::Job> ClusterSearch::job_of(Question const& question, Candidate const& candidate,
+                                                  Duration step_time) const {
+  return reports::job_of({.step_time = step_time,
+                          .tokens = batch_tokens(),
+                          .gpus = question.scenario.cluster.gpus(),
+                          .states = checkpoint_bytes(question.scenario.model, candidate.plan)},
+                         goal_, price_);
+}
+
+reports::PlannedStep ClusterSearch::planned(Question const& question, Simulated const& simulated) const {
+  auto const& [candidate, summary] = simulated;
+  auto out = planned_step(question.scenario.cluster, simulated);
+  out.capacity = base_.cluster.node.gpu.memory_capacity.value;
+  out.job = job_of(question, candidate, summary.step_time);
+  out.settings = settings_for(out.nodes);
+  out.settings.push_back(fmt::format("training.micro_batch={}", out.micro_batch));
+  if (document_of(options_.scenario, options_.settings).at("training").has("gradient_accumulation"))
+    out.settings.emplace_back(kAnyAccumulation);
+  out.settings.push_back(strategy_setting(candidate.strategy, candidate.work));
+  return out;
+}
+
+std::vector<reports::PlannedStep> ClusterSearch::plans_on(std::int64_t gpus, Effort const& effort) {
+  auto const& searched = search(gpus, effort);
+  auto plans = std::vector<reports::PlannedStep>{};
+  for (auto const& each : searched.found.plans) plans.push_back(planned(searched.question, each));
+  return plans;
+}
+
+std::optional<reports::PlannedStep> ClusterSearch::same_plan(reports::PlannedStep const& other) {
+  auto const& [question, space, found] = estimated(other.gpus);
+  auto const candidate = std::ranges::find_if(space.candidates, [&](Candidate const& each) {
+    return each.work.micro_batch == other.micro_batch &&
+           strategy_setting(each.strategy, each.work) == other.settings.back();
+  });
+  if (candidate == space.candidates.end()) return std::nullopt;
+  auto const simulated = simulate(question, space, *candidate);
+  ++simulations_;
+  if (!simulated || !fits_with_ease(simulated->summary)) return std::nullopt;
+  return planned(question, *simulated);
+}
+
+std::vector<reports::RejectedPlans> ClusterSearch::rejected_on(std::int64_t gpus) {
+  auto const& [question, space, found] = estimated(gpus);
+  auto rejected = Rejected{base_.cluster.name, gpus};
+  for (auto const& each : found.too_large) rejected.add(each);
+  for (auto const& each : space.too_large) rejected.add(each, space.capacity);
+  for (auto const& each : found.plans) rejected.found(each.candidate.plan.strategy);
+  for (auto const& [strategy, reason] : space.refused) rejected.add(strategy, reason);
+  return std::move(rejected).by_nearness([&](Candidate const& nearest) {
+    if (progress_) progress_();
+    return simulate(question, space, nearest);
+  });
+}
+
+std::string ClusterSearch::nearest_reason(std::int64_t gpus) {
+  auto const rejected = rejected_on(gpus);
+  return rejected.empty() ? "" : fmt::format("{} {}", rejected.front().strategy, rejected.front().brief);
+}
+
+std::optional<std::string> ClusterSearch::why_not_searched(std::int64_t gpus) const {
+  if (std::ranges::find(possible_, gpus) != possible_.end()) return std::nullopt;
+  auto const refused = std::ranges::find(asked_.refused, gpus, &RefusedCount::gpus);
+  return refused != asked_.refused.end() ? refused->reason : counts_.why_not(gpus);
+}
+
+std::optional<reports::PlannedStep> ClusterSearch::plan_in_time(std::int64_t gpus) {
+  auto const& space = estimated(gpus).space;
+  if (space.candidates.empty()) return std::nullopt;
+  auto const tokens = batch_tokens();
+  auto const hoped = Seconds{space.candidates.front().estimate.step_time.count() / kEstimateMargin};
+  auto without_failures = goal_;
+  without_failures.reliability.reset();
+  auto const could =
+      reports::job_of({.step_time = to_duration(hoped), .tokens = tokens, .gpus = gpus}, without_failures, price_);
+  if (!could || reports::misses_of(*could, goal_).late) return std::nullopt;
+  auto const plans = plans_on(gpus, kBestOfEach);
+  if (plans.empty() || reports::misses_of(*plans.front().job, goal_).late) return std::nullopt;
+  return plans.front();
+}
+
+/// By the estimates, then simulated. The more GPUs, the more often one fails: the fastest step may not end the job
+/// first.
+std::optional<reports::Soonest> ClusterSearch::soonest() {
+  auto best = std::optional<std::pair<Seconds, std::int64_t>>{};
+  for (auto const gpus : possible_) {
+    auto const& searched = estimated(gpus);
+    if (searched.space.candidates.empty()) continue;
+    auto const& fastest = searched.space.candidates.front();
+    auto const time = job_of(searched.question, fastest, to_duration(fastest.estimate.step_time))->time;
+    if (!best || time < best->first) best = {time, gpus};
+  }
+  if (!best) return std::nullopt;
+  auto const plans = plans_on(best->second, kBestOfEach);
+  if (plans.empty() || reports::is_lost(*plans.front().job)) return std::nullopt;
+  return reports::Soonest{best->second, plans.front().job->time};
+}
+
+/// Of what was simulated anyway the fastest, else the one with the least memory.
+std::optional<reports::PlannedStep> ClusterSearch::any_plan_on(std::int64_t gpus) {
+  auto const& [question, space, found] = estimated(gpus);
+  if (!found.plans.empty()) return planned(question, found.plans.front());
+  auto const fitting = thriftiest_that_fits(question, space, progress_);
+  return fitting ? std::optional{planned(question, *fitting)} : std::nullopt;
+}
+
+reports::MinimumGpus ClusterSearch::minimum() {
+  auto const& possible = possible_;
+  auto out = reports::MinimumGpus{.cluster = base_.cluster.name, .most = possible.empty() ? 0 : possible.back()};
+  for (auto const gpus : possible) {
+    if (!out.fit) out.fit = any_plan_on(gpus);
+    if (out.fit && goal_.deadline) out.meet_deadline = plan_in_time(gpus);
+    if (out.fit && (!goal_.deadline || out.meet_deadline)) break;
+  }
+  if (goal_.deadline && out.fit && !out.meet_deadline) out.soonest = soonest();
+  return out;
+}
+
+}  // namespace twinstep::explore::plan

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "explore/plan/gpu_counts.hpp"
+#include "explore/plan/search.hpp"
+#include "reports/plan.hpp"
+
+namespace twinstep::explore::plan {
+
+/// Why no job ends whose failures leave it next to nothing; of a plan with such a job.
+[[nodiscard]] std::string lost_job_text(reports::PlannedStep const& plan);
+
+/// The search on one cluster, on whatever number of its nodes.
+class ClusterSearch {
+ public:
+  /// `cluster` in place of the scenario's, if there is one. Throws InputError.
+  ClusterSearch(PlanOptions const& options, std::optional<std::string> const& cluster,
+                std::optional<std::string> const& price, std::function<void()> progress);
+
+  [[nodiscard]] reports::Goal const& goal() const { return goal_; }
+  [[nodiscard]] std::optional<reports::Price> const& price() const { return price_; }
+  [[nodiscard]] double headroom() const { return headroom_; }
+  [[nodiscard]] std::int64_t batch_tokens() const;
+  [[nodiscard]] Scenario const& base() const { return base_; }
+  [[nodiscard]] std::vector<std::string> const& warnings() const { return base_.warnings; }
+  /// The numbers of GPUs that the options ask for.
+  [[nodiscard]] AskedCounts const& asked() const { return asked_; }
+
+  /// Plans that fit on `gpus`, the fastest first.
+  [[nodiscard]] std::vector<reports::PlannedStep> plans_on(std::int64_t gpus, Effort const& effort);
+  /// The plan of another search in this one, on as many GPUs; nothing where it does not fit with ease.
+  [[nodiscard]] std::optional<reports::PlannedStep> same_plan(reports::PlannedStep const& other);
+  /// What was left out there, what comes nearest to fitting first.
+  [[nodiscard]] std::vector<reports::RejectedPlans> rejected_on(std::int64_t gpus);
+  /// Why nothing fits there, by what comes nearest. Requires that no plan does.
+  [[nodiscard]] std::string nearest_reason(std::int64_t gpus);
+  /// Nothing where `gpus` can be searched, whether the options ask for them or not.
+  [[nodiscard]] std::optional<std::string> why_not_searched(std::int64_t gpus) const;
+  [[nodiscard]] reports::MinimumGpus minimum();
+
+  [[nodiscard]] std::size_t configurations() const { return configurations_; }
+  [[nodiscard]] std::size_t simulations() const { return simulations_; }
+
+ private:
+  struct Searched {
+    Question question;
+    Space space;
+    Found found;
+  };
+
+  [[nodiscard]] std::vector<std::string> settings_for(std::int64_t nodes) const;
+  [[nodiscard]] std::vector<std::string> neutral_settings_for(std::int64_t nodes) const;
+  void leave_out_what_cannot_be_read();
+  /// Estimated, and simulated no more than `effort` asks for.
+  Searched& search(std::int64_t gpus, Effort const& effort);
+  Searched& estimated(std::int64_t gpus);
+  /// The whole job of a candidate whose step takes `step_time`.
+  [[nodiscard]] std::optional<reports::Job> job_of(Question const& question, Candidate const& candidate,
+                                                   Duration step_time) const;
+  [[nodiscard]] reports::PlannedStep planned(Question const& question, Simulated const& simulated) const;
+  [[nodiscard]] std::optional<reports::PlannedStep> any_plan_on(std::int64_t gpus);
+  [[nodiscard]] std::optional<reports::PlannedStep> plan_in_time(std::int64_t gpus);
+  [[nodiscard]] std::optional<reports::Soonest> soonest();
+
+  PlanOptions options_;
+  std::optional<std::string> cluster_;
+  std::function<void()> progress_;
+  Scenario base_;
+  reports::Goal goal_;
+  double headroom_ = 0;
+  std::optional<reports::Price> price_;
+  GpuCounts counts_;
+  AskedCounts asked_;
+  std::vector<std::int64_t> possible_;         ///< numbers of GPUs
+  std::map<std::int64_t, Searched> searched_;  // by GPUs
+  std::size_t configurations_ = 0;
+  std::size_t simulations_ = 0;
+};
+
+}  // namespace twinstep::explore::plan

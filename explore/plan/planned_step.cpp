@@ -1,0 +1,79 @@
+#include "explore/plan/planned_step.hpp"
+
+#include <fmt/format.h>
+
+#include "explore/plan/steady_step.hpp"
+
+namespace twinstep::explore::plan {
+namespace {
+
+/// Ranks that share one copy of what is sharded; 1 where every rank holds everything.
+std::int64_t group_of(strategies::Plan const& plan) {
+  using enum strategies::StrategyName;
+  auto const is_replicated =
+      plan.strategy == kNaive || plan.strategy == kDdp ||
+      (plan.strategy == kFsdp1 && plan.fsdp.sharding == strategies::FsdpOptions::Sharding::kNoShard);
+  return is_replicated ? 1 : strategies::shard_ranks(plan);
+}
+
+/// The options of a strategy that no column shows: "reshard_after_forward false", "HYBRID_SHARD".
+std::string other_options(StrategyChoice const& strategy) {
+  auto const json = io::parse({"strategy", strategy_json(strategy), false});
+  auto text = std::string{};
+  for (auto const& [key, value] : json.members()) {
+    if (key == "name" || key == "shard_group" || key == "offload") continue;
+    auto part = key == "sharding" ? std::string{} : fmt::format("{} ", key);
+    if (value.is(io::Node::Type::kString)) part += value.string();
+    if (value.is(io::Node::Type::kBoolean)) part += value.boolean() ? "true" : "false";
+    if (value.is(io::Node::Type::kNumber)) part += fmt::format("{}", value.integer());
+    text += (text.empty() ? "" : ", ") + part;
+  }
+  return text;
+}
+
+/// "none", "optimizer", "parameters + activations", "optimizer (NVMe)". Parameters never go without the optimizer.
+std::string offload_text(strategies::OffloadOptions const& offload) {
+  using enum strategies::OffloadOptions::Place;
+  auto const at = [](std::string const& what, auto place) { return place == kNvme ? what + " (NVMe)" : what; };
+  auto parts = std::vector<std::string>{};
+  if (offload.optimizer != kNone && offload.optimizer != offload.parameters)
+    parts.push_back(at("optimizer", offload.optimizer));
+  if (offload.parameters != kNone) parts.push_back(at("parameters", offload.parameters));
+  if (offload.activations) parts.emplace_back("activations");
+  return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, " + "));
+}
+
+}  // namespace
+
+Bytes checkpoint_bytes(strategies::ModelSpec const& model, strategies::Plan const& plan) {
+  using enum strategies::Optimizer;
+  auto const moment = plan.optimizer == kAdamW8Bit ? Bytes{1} : size_of(master_type(plan));
+  auto const moments = plan.optimizer == kSgdMomentum ? 1 : 2;
+  auto const master = has_master_copy(plan) ? size_of(master_type(plan)) : Bytes{};
+  return (size_of(held_type(plan)) + master + moment * moments) * parameter_count(model);
+}
+
+reports::PlannedStep planned_step(hardware::Cluster const& cluster, Simulated const& simulated) {
+  auto const& [candidate, summary] = simulated;
+  auto const accumulation = strategies::accumulation(candidate.plan);
+  return {.cluster = cluster.name,
+          .nodes = cluster.nodes,
+          .gpus = cluster.gpus(),
+          .strategy = std::string{name_of(candidate.plan.strategy)},
+          .options = other_options(candidate.strategy),
+          .shard_group = group_of(candidate.plan),
+          .micro_batch = candidate.work.micro_batch,
+          .accumulation = accumulation,
+          .is_continued = accumulation > kLongestWhole,
+          .recompute = recompute_text(candidate.work),
+          .offload = offload_text(candidate.plan.offload),
+          .estimate = candidate.estimate.step_time,
+          .step_time = summary.step_time,
+          .exposed = summary.exposed_communication,
+          .token_rate = summary.token_rate,
+          .counted = std::string{summary.counted},
+          .mfu = summary.mfu,
+          .peak = summary.reserved_peak.total()};
+}
+
+}  // namespace twinstep::explore::plan

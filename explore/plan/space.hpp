@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "strategies/model/model_spec.hpp"
+#include "strategies/plan/plan.hpp"
+
+/// What `plan` chooses between, as scenarios write it.
+namespace twinstep::explore::plan {
+
+/// A strategy with the options that say how states are sharded, gathered and offloaded.
+struct StrategyChoice {
+  std::string options;  ///< members of its JSON object: `"name": "fsdp2", "shard_group": 8`
+  std::string offload;  ///< members of its "offload", if anything is: `"optimizer": "cpu"`
+};
+
+/// What a rank computes at a time, and what it keeps of it.
+struct WorkChoice {
+  std::int64_t micro_batch = 1;
+  strategies::Recompute recompute = strategies::Recompute::kNone;
+  strategies::RecomputeScope scope;
+  bool offloads_activations = false;
+};
+
+/// The ranks that a strategy shards among, as far as its options depend on them.
+struct RankLayout {
+  std::int64_t ranks = 1;
+  std::int64_t gpus_per_node = 1;
+  bool has_drives = false;   ///< in every node
+  bool accumulates = false;  ///< a step may have several micro-batches
+};
+
+/// Every strategy that there is, alone and in each kind of groups that it has: groups divide the ranks, and a node's
+/// GPUs or whole nodes make them. Options that only change what overlaps are tried where the default is not the fastest
+/// everywhere (DeepSpeed's overlap_comm, gradients that wait for the last micro-batch); options that change the
+/// arithmetic of training (ZeRO++'s 4 and 8 bits) are not. States go to NVMe where nodes have drives.
+[[nodiscard]] std::vector<StrategyChoice> strategy_choices(RankLayout const& layout);
+
+/// Every micro-batch that divides the `samples` of a rank, with each kind of recomputation that the model has, and with
+/// what blocks keep in host memory.
+[[nodiscard]] std::vector<WorkChoice> work_choices(strategies::ModelSpec const& model, std::int64_t samples);
+
+/// The strategy's plan with `choice` in it.
+[[nodiscard]] strategies::Plan with_choice(strategies::Plan plan, WorkChoice const& choice);
+
+/// `{"name": "fsdp2", "recompute": "full"}`: what a scenario's "strategy" says then.
+[[nodiscard]] std::string strategy_json(StrategyChoice const& strategy, WorkChoice const& choice);
+[[nodiscard]] std::string strategy_json(StrategyChoice const& strategy);
+
+/// "none", "selective", "full every 2", "full in segments of 9".
+[[nodiscard]] std::string recompute_text(WorkChoice const& choice);
+
+}  // namespace twinstep::explore::plan

@@ -1,0 +1,78 @@
+#include "explore/plan/steady_step.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "explore/ask/ask.hpp"
+#include "explore/plan/few_layers.hpp"
+
+namespace twinstep::explore::plan {
+namespace {
+
+constexpr std::int64_t kFew = 2;
+constexpr std::int64_t kOneMore = 3;
+
+std::optional<reports::Summary> simulate(Scenario const& scenario, engine::Machine const& machine,
+                                         engine::RunOptions const& options = {}) {
+  auto outcome = run_step(scenario, machine, options, Checks::kNone);
+  auto* const run = std::get_if<Run>(&outcome);
+  if (run == nullptr) return std::nullopt;
+  return std::move(run->summary);
+}
+
+/// What each micro-batch holds of its own from the start of the step: its inputs.
+void add_inputs(reports::Summary const& few, std::int64_t further, reports::Summary& summary) {
+  constexpr auto kInputs = static_cast<std::size_t>(program::MemoryCategory::kInputs);
+  auto const more = (summary.peak.held[kInputs] - few.peak.held[kInputs]) * further;
+  summary.peak.held[kInputs] += more;
+  summary.reserved_peak.held[kInputs] += more;
+  summary.fits = summary.fits && (summary.capacity == Bytes{} || summary.reserved_peak.total() <= summary.capacity);
+}
+
+/// A step of `count` micro-batches, by steps of kFew and of kOneMore.
+reports::Summary continued(reports::Summary const& few, reports::Summary one_more, std::int64_t count) {
+  auto const before = one_more.step_time;
+  one_more.step_time += (one_more.step_time - few.step_time) * (count - kOneMore);
+  one_more.exposed_communication += (one_more.exposed_communication - few.exposed_communication) * (count - kOneMore);
+  auto const longer = static_cast<double>(count) / kOneMore;
+  one_more.tokens = one_more.tokens / kOneMore * count;
+  auto const faster = longer * (to_seconds(before).count() / to_seconds(one_more.step_time).count());
+  one_more.token_rate = one_more.token_rate * faster;
+  if (one_more.mfu) *one_more.mfu *= faster;
+  add_inputs(few, count - kOneMore, one_more);
+  return one_more;
+}
+
+}  // namespace
+
+std::optional<reports::Summary> simulate_steadily(Scenario scenario, engine::Machine const& machine) {
+  auto& plan = scenario.plan;
+  auto const count = strategies::accumulation(plan);
+  if (count <= kLongestWhole) return simulate(scenario, machine);
+  auto const with = [&](std::int64_t micro_batches, engine::RunOptions const& options) {
+    plan.global_batch = plan.ranks * plan.micro_batch * micro_batches;
+    return simulate(scenario, machine, options);
+  };
+  auto one_more = with(kOneMore, {});
+  if (!one_more || !one_more->fits) return one_more;
+  auto const few = with(kFew, {.replays_allocator = false});
+  if (!few) return std::nullopt;
+  return continued(*few, std::move(*one_more), count);
+}
+
+bool is_too_large_in_part(Scenario const& scenario, engine::Machine const& machine) {
+  auto const is_too_large = [&](strategies::ModelSpec const& model, std::int64_t micro_batches) {
+    auto part = scenario;
+    part.model = model;
+    part.plan.global_batch = part.plan.ranks * part.plan.micro_batch * micro_batches;
+    auto const summary = simulate(part, machine);
+    return summary && !summary->fits;
+  };
+  auto const count = strategies::accumulation(scenario.plan);
+  auto const* const deep = many_layers(scenario.model);
+  if (deep != nullptr && is_too_large(with_layers(*deep, kDeeper), std::min(count, kFew))) return true;
+  return count > 1 && is_too_large(scenario.model, 1);
+}
+
+}  // namespace twinstep::explore::plan

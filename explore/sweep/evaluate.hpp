@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "explore/sweep/spec.hpp"
+#include "explore/sweep/table.hpp"
+#include "sim/engine/virtual_executor.hpp"
+
+namespace twinstep::explore::sweep {
+
+/// Answers points of a sweep. Threads share it; a point's row depends on nothing but the sweep and the options.
+///
+/// A cluster, its machine and a model are made once for all points that agree on them.
+class Evaluator {
+ public:
+  Evaluator(Sweep const& sweep, engine::RunOptions options);
+  ~Evaluator();
+  Evaluator(Evaluator const&) = delete;
+  Evaluator& operator=(Evaluator const&) = delete;
+
+  /// The row of a point, or nothing if a constraint leaves it out. A point that is wrong or cannot be laid out is a row
+  /// with its reason. Cost: that of a simulation.
+  [[nodiscard]] std::optional<Row> operator()(std::int64_t point) const;
+
+  /// Reads points of every value of every axis, so that a mistake of the sweep shows before anything is simulated.
+  /// Throws InputError where a path does not exist, whatever its value, and where a constraint never has an answer.
+  /// Returns what the first point's scenario warns of.
+  [[nodiscard]] std::vector<std::string> check() const;
+
+ private:
+  class Memory;
+  Sweep const* sweep_;
+  engine::RunOptions options_;
+  std::unique_ptr<Memory> memory_;
+};
+
+}  // namespace twinstep::explore::sweep

@@ -1,0 +1,68 @@
+#include "explore/sweep/identity.hpp"
+
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "explore/ask/data_hash.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/base/version.hpp"
+#include "sim/io/document_text.hpp"
+
+namespace twinstep::explore::sweep {
+namespace {
+
+/// The files that a sweep names, as it names them, and the hashes of their contents.
+class Files {
+ public:
+  explicit Files(std::filesystem::path folder) : folder_{std::move(folder)} {}
+
+  /// Adds those among the texts of a document in a folder below: names with a folder or an ending. What they name in
+  /// turn, as a cluster's file does, is added too.
+  void add(io::Node const& node, std::filesystem::path const& below = {}) {
+    using Type = io::Node::Type;
+    if (node.is(Type::kObject))
+      for (auto const& [key, value] : node.members()) add(value, below);
+    if (node.is(Type::kArray))
+      for (auto const& element : node.elements()) add(element, below);
+    if (node.is(Type::kString)) add_file(below / node.string());
+  }
+
+  [[nodiscard]] std::string json() const {
+    auto members = std::vector<std::string>{};
+    for (auto const& [name, hash] : hashes_) members.push_back(fmt::format("{}: \"{}\"", io::json_string(name), hash));
+    return fmt::format("{{{}}}", fmt::join(members, ", "));
+  }
+
+ private:
+  void add_file(std::filesystem::path const& name) {
+    if (name.string().find_first_of("./") == std::string::npos) return;
+    auto error = std::error_code{};
+    auto const path = folder_ / name;
+    if (!std::filesystem::is_regular_file(path, error)) return;
+    if (!hashes_.emplace(name.string(), data_hash({path.string()})).second || path.extension() != ".json") return;
+    try {
+      add(io::parse_file(path.string()), name.parent_path());
+    } catch (InputError const&) {  // whoever needs it says what is wrong
+    }
+  }
+
+  std::filesystem::path folder_;
+  std::map<std::string, std::string> hashes_;
+};
+
+}  // namespace
+
+Manifest manifest_of(Sweep const& sweep, engine::RunOptions const& options) {
+  auto const document = sweep.document();
+  auto files = Files{sweep.directory()};
+  files.add(document);
+  auto const text =
+      fmt::format(R"({{"--fidelity": "{}", "--skip-allocator": {}, "sweep": {}, "files": {}}})",
+                  name_of(options.fidelity), !options.replays_allocator, io::document_line(document), files.json());
+  return {.version = std::string{kVersion}, .sweep = text, .paths = sweep.paths(), .points = sweep.points()};
+}
+
+}  // namespace twinstep::explore::sweep

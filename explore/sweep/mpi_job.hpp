@@ -1,0 +1,62 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// The processes that one mpirun started: the only place that knows MPI, and that a program built without it leaves
+/// out.
+namespace twinstep::explore::sweep {
+
+/// The value of an environment variable, or nothing.
+using Variable = std::function<std::optional<std::string>(std::string const& name)>;
+
+/// Why this process cannot be one of those that its launcher started: tasks of srun that no MPI holds together would
+/// all do the same. Nothing where all is well.
+[[nodiscard]] std::optional<std::string> why_not_together(Variable const& variable);
+
+/// Whether a launcher of MPI programs (mpirun, srun --mpi=…) started this process.
+[[nodiscard]] bool is_started_by_mpi(Variable const& variable);
+
+/// This process as one of a job. One thread at a time may use it.
+class MpiJob {
+ public:
+  /// What a message is about; both sides know what follows from it.
+  enum class Subject : int { kAsk = 1, kPoints, kAnswers, kGoodbye };
+  struct Message {
+    int from = 0;
+    Subject subject{};
+    std::string content;
+  };
+
+  /// Initialises MPI, which takes a while. Throws InputError in a program that was built without it.
+  [[nodiscard]] static std::unique_ptr<MpiJob> join();
+
+  MpiJob(MpiJob const&) = delete;
+  MpiJob& operator=(MpiJob const&) = delete;
+  /// Waits for all processes of the job.
+  ~MpiJob();
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  /// How many of the processes share this machine.
+  [[nodiscard]] int local_size() const { return local_size_; }
+
+  /// What process 0 passes, in every process. Waits for process 0.
+  [[nodiscard]] int agreed(int value);
+  void send(int to, Subject subject, std::string_view content);
+  /// A message if one is there.
+  [[nodiscard]] std::optional<Message> receive();
+  /// Ends all processes of the job at once.
+  [[noreturn]] void abort(int exit_code);
+
+ private:
+  MpiJob();
+  int rank_ = 0;
+  int size_ = 1;
+  int local_size_ = 1;
+};
+
+}  // namespace twinstep::explore::sweep

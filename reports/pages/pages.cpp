@@ -1,0 +1,147 @@
+#include "reports/pages/pages.hpp"
+
+#include <array>
+#include <filesystem>
+#include <variant>
+
+#include <fmt/core.h>
+
+#include "explore/ask/data_hash.hpp"
+#include "reports/page/page_json.hpp"
+#include "reports/pages/axis_units.hpp"
+#include "reports/pages/joined.hpp"
+#include "reports/pages/sweep_lines.hpp"
+#include "reports/render/page_csv.hpp"
+#include "reports/render/page_html.hpp"
+#include "reports/render/page_markdown.hpp"
+#include "reports/render/page_text.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/base/version.hpp"
+
+namespace twinstep::pages {
+namespace {
+
+using namespace explore;
+
+constexpr auto kTakes =
+    "a scenario, results of a sweep, a timeline, or what plan, validate or collective printed with --json";
+
+/// What the name of a page's file tells.
+struct Form {
+  std::string_view ending;
+  Renderer render;
+};
+
+constexpr std::array<Form, 6> kForms{
+    {{".html", reports::page_html},
+     {".htm", reports::page_html},
+     {".md", reports::page_markdown},
+     {".csv", reports::page_csv},
+     {".json", reports::page_json},
+     {".txt", [](reports::Page const& page) { return reports::page_text(page, {}); }}}};
+
+/// One of the documents of JSON that have pages, known by the keys that only it has.
+struct Kind {
+  std::array<std::string_view, 2> keys;
+  reports::Page (*page)(io::Node const&);
+};
+
+constexpr std::array<Kind, 4> kKinds{{{{"traceEvents", "twinstep"}, timeline_page},
+                                      {{"collective", "rows"}, collective_page},
+                                      {{"records", "families"}, validation_page},
+                                      {{"plans", "pareto"}, plan_page}}};
+
+reports::Page page_of_document(io::Node const& document) {
+  for (auto const& kind : kKinds)
+    if (document.has(kind.keys[0]) && document.has(kind.keys[1])) return kind.page(document);
+  if (document.has("step_time_s") || document.has("runs"))
+    document.fail("found an answer of simulate", "give the scenario itself");
+  document.fail("found none of the results that have a page", fmt::format("give {}", kTakes));
+}
+
+bool is_scenario(io::Node const& document) {
+  return document.has("cluster") && document.has("model");
+}
+
+/// What a file was recognised as: its page, or the question that is answered when all files were read.
+using Recognised = std::variant<reports::Page, Question>;
+
+Recognised recognise(std::string const& path, std::vector<std::string> const& settings) {
+  auto const refuse_settings = [&](std::string_view what) {
+    if (!settings.empty())
+      throw InputError{fmt::format("--set {}: {} is {}; --set changes scenarios only, leave it out",
+                                   one_line(settings.front()), one_line(path), what)};
+  };
+  auto error = std::error_code{};
+  if (std::filesystem::is_fifo(path, error))
+    throw InputError{
+        fmt::format("{}: found a pipe, expected a file: it is read more than once; save it first", one_line(path))};
+  if (sweep::is_results_file(path)) {
+    refuse_settings("the results of a sweep");
+    return sweep_page(sweep::read_results(path));
+  }
+  auto source = io::Source{path, io::read_text(path)};
+  if (is_sweep_lines(source.text)) {
+    refuse_settings("the results of a sweep");
+    return sweep_page(read_sweep_lines(source));
+  }
+  auto const document = io::parse(std::move(source));
+  if (!document.is(io::Node::Type::kObject)) document.fail("found no object in braces", fmt::format("give {}", kTakes));
+  if (is_scenario(document)) return read_question(path, settings);
+  refuse_settings("no scenario");
+  return page_of_document(document);
+}
+
+reports::Page page_of(std::string const& path, Recognised recognised, Listener const& listener) {
+  auto* const question = std::get_if<Question>(&recognised);
+  auto page = question != nullptr ? scenario_page(std::move(*question), listener)
+                                  : std::get<reports::Page>(std::move(recognised));
+  page.facts.emplace_back("input", fmt::format("{}, SHA-256 {}", one_line(path), data_hash({path})));
+  return page;
+}
+
+/// What a shell takes as the one word `text`.
+std::string shell_word(std::string const& text) {
+  constexpr auto kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  auto word = std::string{"'"};
+  for (auto const c : text) word += c == '\'' ? std::string{"'\\''"} : std::string{c};
+  return word + "'";
+}
+
+std::string command_of(std::vector<std::string> const& results, std::vector<std::string> const& settings) {
+  auto command = std::string{"twinstep report"};
+  for (auto const& result : results) command += " " + shell_word(result);
+  for (auto const& setting : settings) command += " --set " + shell_word(setting);
+  return command + " --out report.html";
+}
+
+}  // namespace
+
+reports::Page report_page(std::vector<std::string> const& results, std::vector<std::string> const& settings,
+                          Listener const& listener) {
+  auto recognised = std::vector<Recognised>{};
+  for (auto const& result : results) recognised.push_back(recognise(result, settings));
+  auto pages = std::vector<reports::Page>{};
+  for (std::size_t i = 0; i < results.size(); ++i)
+    pages.push_back(page_of(results[i], std::move(recognised[i]), listener));
+  auto page = joined(std::move(pages));
+  for (auto& section : page.sections)
+    for (auto& chart : section.charts) fit_time_units(chart);
+  page.facts.emplace_back("version", fmt::format("twinstep {}", kVersion));
+  page.commands.insert(page.commands.begin(), command_of(results, settings));
+  return page;
+}
+
+Renderer renderer_of(std::string_view option, std::string const& path) {
+  auto const ending = std::filesystem::path{path}.extension().string();
+  if (ending.empty()) return reports::page_html;
+  for (auto const& form : kForms)
+    if (ending == form.ending) return form.render;
+  throw InputError{
+      fmt::format("{} {}: found the ending {}, expected one of .html, .htm, .md, .csv, .json, .txt, or none "
+                  "for HTML; name the file so",
+                  option, one_line(path), twinstep::quoted(ending))};
+}
+
+}  // namespace twinstep::pages

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "explore/ask/question.hpp"
+#include "explore/sweep/results.hpp"
+#include "reports/page/page.hpp"
+#include "sim/io/document.hpp"
+
+/// Results as pages: one function for each kind of file that `report` takes.
+namespace twinstep::pages {
+
+/// Hears what long work is at: "report: 3 of 9, memory".
+using Listener = std::function<void(std::string_view)>;
+
+/// One page of all that the files hold, in their order; each is recognised by what is in it. Settings are of scenarios
+/// only. All files are read and checked before the first scenario is simulated. Throws InputError for a file that is
+/// none of the kinds below, and for settings where it is no scenario.
+[[nodiscard]] reports::Page report_page(std::vector<std::string> const& results,
+                                        std::vector<std::string> const& settings, Listener const& listener);
+
+using Renderer = std::string (*)(reports::Page const&);
+
+/// What writes a page as the ending of the file's name says: .html or .htm, .md, .csv, .json, .txt; HTML without one.
+/// Throws InputError for another. `option` is what named the file: "--out".
+[[nodiscard]] Renderer renderer_of(std::string_view option, std::string const& path);
+
+/// The answer to a question that was read: every section of sections.hpp. Tells `listener` what it is at, from
+/// the first second on. Throws InputError for what no clock can count. Cost: some 400 simulations for six strategies,
+/// on all cores.
+[[nodiscard]] reports::Page scenario_page(explore::Question question, Listener const& listener);
+
+/// A timeline that `simulate --trace` or `measure step --trace` wrote.
+[[nodiscard]] reports::Page timeline_page(io::Node const& document);
+
+/// What `collective --json` printed.
+[[nodiscard]] reports::Page collective_page(io::Node const& document);
+
+/// What `validate collectives --json` or `validate steps --json` printed.
+[[nodiscard]] reports::Page validation_page(io::Node const& document);
+
+/// What `plan --json` printed.
+[[nodiscard]] reports::Page plan_page(io::Node const& document);
+
+/// The results of a sweep.
+[[nodiscard]] reports::Page sweep_page(explore::sweep::Results const& results);
+
+}  // namespace twinstep::pages

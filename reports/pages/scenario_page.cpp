@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "reports/pages/pages.hpp"
+#include "reports/pages/sections.hpp"
+#include "reports/quantity_text.hpp"
+
+namespace twinstep::pages {
+namespace {
+
+using namespace explore;
+
+using Clock = std::chrono::steady_clock;
+
+struct Maker {
+  std::string_view name;
+  reports::Section (*make)(Question const&);
+};
+
+constexpr std::array<Maker, 8> kSections{{{"the answer", answer_section},
+                                          {"where the step goes", breakdown_section},
+                                          {"timelines", streams_section},
+                                          {"memory", memory_section},
+                                          {"scaling", scaling_section},
+                                          {"bus bandwidth", bus_bandwidth_section},
+                                          {"sensitivity", sensitivity_section},
+                                          {"bucket sizes", bucket_size_section}}};
+
+/// One title for all strategies.
+std::string title_of(Question const& question) {
+  auto scenario = question.scenarios.front();
+  if (question.scenarios.size() > 1) scenario.strategy_title = fmt::format("{} strategies", question.scenarios.size());
+  return scenario.title();
+}
+
+void add_headlines(reports::Page& page, Question const& question) {
+  auto const best = question.best();
+  if (!best) return;
+  auto const& summary = question.run(*best)->summary;
+  page.headlines = {
+      {"strategy", question.scenarios[*best].strategy_title},
+      {"step time", reports::time_text(summary.step_time)},
+      {"speed", fmt::format("{} {}", reports::count_text(summary.token_rate.count()), rate_unit(question))},
+      {"MFU", reports::percent_text(summary.mfu)},
+      {"peak memory", reports::memory_text(summary.peak.total())},
+      {"fits", summary.fits ? "yes" : "no"}};
+}
+
+/// What the numbers rest on: each text once, with the strategies that it is of where they differ.
+void add_calibrations(reports::Page& page, Question const& question) {
+  auto titles = std::vector<std::pair<std::string, std::string>>{};  // calibration, strategies
+  for (auto const& scenario : question.scenarios) {
+    auto const calibration = machine_of(scenario).calibration;
+    auto const known = std::ranges::find(titles, calibration, &std::pair<std::string, std::string>::first);
+    if (known == titles.end())
+      titles.emplace_back(calibration, scenario.strategy_title);
+    else
+      known->second += ", " + scenario.strategy_title;
+  }
+  for (auto& [calibration, of] : titles)
+    page.facts.emplace_back(titles.size() == 1 ? "calibration" : "calibration of " + of, calibration);
+}
+
+/// "Uncalibrated: datasheet rates and global efficiencies, nothing measured on this cluster." The facts say the rest.
+std::string calibration_sentence(Question const& question) {
+  auto const calibration = machine_of(question.scenarios[question.best().value_or(0)]).calibration;
+  auto sentence = calibration.substr(0, calibration.find(';'));
+  if (!sentence.empty() && sentence.front() >= 'a' && sentence.front() <= 'z')
+    sentence.front() = static_cast<char>(sentence.front() - 'a' + 'A');
+  return sentence + ".";
+}
+
+}  // namespace
+
+reports::Page scenario_page(Question question, Listener const& listener) {
+  auto const start = Clock::now();
+  run_steps(question);
+  auto page = reports::Page{.title = title_of(question),
+                            .text = answer_sentence(question) + " " + calibration_sentence(question)};
+  add_headlines(page, question);
+  page.facts = {{"scenario", page.title}};
+  add_calibrations(page, question);
+  page.warnings = question.scenarios.front().warnings;
+  auto const shown = question.best() ? kSections.size() : 1;  // without a step there is nothing but the answer
+  for (std::size_t i = 0; i < shown; ++i) {
+    if (Clock::now() - start > std::chrono::seconds{1})
+      listener(fmt::format("report: {} of {}, {}", i + 1, kSections.size(), kSections[i].name));
+    page.sections.push_back(kSections[i].make(question));
+  }
+  return page;
+}
+
+}  // namespace twinstep::pages

@@ -1,0 +1,51 @@
+#include "validate/study/step_replay.hpp"
+
+#include <fmt/format.h>
+
+#include "hw_profiles/facts.hpp"
+#include "hw_profiles/reader.hpp"
+#include "sim/base/input_error.hpp"
+#include "strategies/compile.hpp"
+#include "validate/study/step_plan.hpp"
+
+namespace twinstep::study {
+namespace {
+
+using namespace explore;
+
+using validate::StepRecord;
+
+hardware::Cluster machine_of(StepRecord const& record, std::optional<hardware::Cluster> const& named,
+                             strategies::Plan const& plan) {
+  if (!named && !record.cluster) throw Impossible{"not stated: the \"cluster\" that it ran on"};
+  auto cluster = named ? *named : hw_profiles::read_facts(*record.cluster);
+  if (named) cluster.nodes = divide_up(plan.ranks, cluster.node.gpus);
+  if (plan.ranks > cluster.gpus())
+    throw Impossible{fmt::format("{} ranks on a cluster of {} GPUs", plan.ranks, cluster.gpus())};
+  if (!cluster.node.gpu.peak(plan.precision))
+    throw Impossible{fmt::format("{} has no rate for {}", cluster.node.gpu.name, name_of(plan.precision))};
+  if (plan.linear_type && !cluster.node.gpu.peak(*plan.linear_type))
+    throw Impossible{fmt::format("{} has no rate for {}", cluster.node.gpu.name, name_of(*plan.linear_type))};
+  if (cluster.stack.name.empty() && !record.is_our_program)
+    cluster.stack = hw_profiles::read_stack(io::string_node(std::string{software_of(record).stack}, "stack"));
+  return cluster;
+}
+
+}  // namespace
+
+std::variant<StepReplay, NotReplayed> replay_of(StepRecord const& record,
+                                                std::optional<hardware::Cluster> const& named) try {
+  if (!record.problem.empty()) return NotReplayed{"not readable: " + record.problem};
+  auto model = model_of(record.model);
+  if (auto const* reason = std::get_if<NotReplayed>(&model)) return *reason;
+  auto [plan, near_to, assumed] = plan_of(record);
+  auto cluster = machine_of(record, named, plan);
+  return StepReplay{std::get<strategies::ModelSpec>(std::move(model)), std::move(plan), std::move(cluster),
+                    std::move(near_to), std::move(assumed)};
+} catch (Impossible const& reason) {
+  return NotReplayed{reason.reason};
+} catch (InputError const& error) {
+  return NotReplayed{fmt::format("no such machine: {}", error.what())};
+}
+
+}  // namespace twinstep::study
