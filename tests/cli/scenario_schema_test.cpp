@@ -42,7 +42,7 @@ TEST_CASE("every example names its schema, of a scenario or a sweep, and keeps i
     auto const example = io::parse({entry.path().string(), text});
     auto const named = entry.path().parent_path() / example.at("$schema").string();
     for (auto const& violation : io::schema_violations(text, read_file(named.string()))) FAIL_CHECK(violation);
-    auto const ours = example.has("axes") ? in_repository("explore/sweep/schema") : in_repository("explore/ask/schema");
+    auto const ours = example.has("base") ? in_repository("explore/sweep/schema") : in_repository("explore/ask/schema");
     CHECK(std::filesystem::equivalent(named.parent_path(), ours));
   }
 }
