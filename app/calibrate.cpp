@@ -124,7 +124,7 @@ CalibrationOutcome calibrate_by(CalibrateOptions const& options, hardware::Clust
   outcome.measured = read_compute(files, calibrated, skipped, outcome.study.warnings);
   for (auto& each : skipped) outcome.study.skipped.push_back({{}, std::move(each)});
   if (!outcome.measured.kernels.empty() || !outcome.measured.steps.empty()) {
-    auto compute = validate::calibrate_compute(outcome.measured, calibrated.node);
+    auto compute = validate::calibrate_compute(outcome.measured, calibrated.node());
     std::ranges::move(compute.numbers, std::back_inserter(profile.patch.numbers));
     outcome.compute_errors = std::move(compute.errors);
     profile.step_error = std::move(compute.interval);

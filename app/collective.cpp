@@ -70,7 +70,7 @@ AskedSweep sweep_of(CollectiveOptions const& options, hardware::Cluster const& c
     throw InputError{
         fmt::format("--ranks {}: found {} GPUs in {} nodes of {}, expected 2 to {} ranks; change it, or add "
                     "--set cluster.nodes=N",
-                    sweep.ranks, cluster.gpus(), cluster.nodes, cluster.name, cluster.gpus())};
+                    sweep.ranks, cluster.gpus(), cluster.nodes(), cluster.name, cluster.gpus())};
   sweep.reduction = word<program::Reduction>("--redop", options.reduction);
   sweep.type = word<DataType>("--dtype", options.type);
   if (options.algorithm) sweep.forced.algorithm = word<collectives::Algorithm>("--algorithm", *options.algorithm);
@@ -100,7 +100,7 @@ class Bench {
       : cluster_{std::move(cluster)},
         sweep_{sweep_of(options, cluster_)},
         topology_{cluster_},
-        layout_{collectives::layout_of(sweep_.ranks, cluster_.node.gpus)},
+        layout_{collectives::layout_of(sweep_.ranks, cluster_.node().gpus)},
         chooser_{layout_, cluster_, topology_} {}
 
   [[nodiscard]] SizeAnswer answer(Bytes size) const try {
@@ -212,7 +212,7 @@ std::string heading(Bench const& bench) {
   constexpr auto kDecides = std::array{"its tuner decides", "the cheapest is taken", "it has one way"};  // by Choice
   return fmt::format(
       "# {}, {} ranks on {} × {} ({}), {} fidelity\n# library {}{}: {}\n# {}\n", name_of(bench.sweep().kind),
-      bench.sweep().ranks, divide_up(bench.sweep().ranks, cluster.node.gpus), cluster.node.name, cluster.name,
+      bench.sweep().ranks, divide_up(bench.sweep().ranks, cluster.node().gpus), cluster.node().name, cluster.name,
       name_of(bench.sweep().fidelity), library.name, library.version.empty() ? "" : " " + library.version,
       kDecides[static_cast<std::size_t>(library.choice)], cluster.calibration);
 }

@@ -92,9 +92,9 @@ class FactReader {
 
   hardware::Cluster cluster() const {
     auto cluster = hardware::Cluster{};
-    cluster.node = node();
-    cluster.nodes = domains_;
-    cluster.fabric = fabric(cluster.node);
+    cluster.node() = node();
+    cluster.nodes() = domains_;
+    cluster.fabric = fabric(cluster.node());
     auto const library = profile_->find("library");
     cluster.library = read_library(named(library ? library->string() : "nccl", "library"));
     cluster.name = fmt::format("{}x{} {}", trays_, gpus_, facts_.at("gpu").string());

@@ -256,15 +256,15 @@ std::vector<hardware::Fault> read_faults(Node const& list) {
 
 void check_fit(Node const& document, hardware::Cluster const& cluster) {
   auto const& fabric = cluster.fabric;
-  if (cluster.nodes > fabric.capacity())
-    document.at("nodes").fail(fmt::format("found {} nodes, but fabric {} connects {}", cluster.nodes,
+  if (cluster.nodes() > fabric.capacity())
+    document.at("nodes").fail(fmt::format("found {} nodes, but fabric {} connects {}", cluster.nodes(),
                                           twinstep::quoted(fabric.name), fabric.capacity()),
                               "use fewer nodes, or a fabric with another tier in its \"levels\"");
-  if (fabric.ports_per_node && *fabric.ports_per_node > cluster.node.nics)
+  if (fabric.ports_per_node && *fabric.ports_per_node > cluster.node().nics)
     document.at("fabric")
         .at("ports_per_node")
         .fail(fmt::format("found {} ports for each node, but node {} has {} NICs", *fabric.ports_per_node,
-                          twinstep::quoted(cluster.node.name), cluster.node.nics),
+                          twinstep::quoted(cluster.node().name), cluster.node().nics),
               "lower it, or leave it out to plug in all of them");
 }
 
@@ -274,8 +274,7 @@ hardware::Cluster Reader::cluster() const {
                        "step_error", "calibration"});
   auto cluster = hardware::Cluster{.name = text(document, "name"),
                                    .description = optional_text(document, "description"),
-                                   .node = node(document.at("node")),
-                                   .nodes = count(document.at("nodes")),
+                                   .groups = {{node(document.at("node")), count(document.at("nodes"))}},
                                    .fabric = fabric(document.at("fabric")),
                                    .library = read_library(*this, document.at("library")),
                                    .calibration = optional_text(document, "calibration")};

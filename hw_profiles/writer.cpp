@@ -373,9 +373,9 @@ std::string cluster_text(hardware::Cluster const& cluster) {
   put(out, "$schema", "../schema/cluster.schema.json");
   put(out, "name", cluster.name);
   put(out, "description", cluster.description);
-  put(out, "node", cluster.node);
+  put(out, "node", cluster.node());
   put(out, "fabric", cluster.fabric);
-  out.member("nodes", value_text(cluster.nodes));
+  out.member("nodes", value_text(cluster.nodes()));
   put(out, "library", cluster.library);
   if (!cluster.stack.name.empty()) put(out, "stack", cluster.stack);
   if (cluster.allocator != hardware::Allocator{}) put(out, "allocator", cluster.allocator);

@@ -55,7 +55,7 @@ StepToMeasure read_step(MeasureStepOptions const& options) {
     throw InputError{fmt::format("{}: {}; {}", one_line(options.scenario), obstacle->reason, obstacle->way_out)};
   auto step = StepToMeasure{scenarios.front(), std::get<program::StepProgram>(std::move(compiled))};
   program::check(step.program);
-  if (options.compute == "delays") step.program = measure::with_delays(step.program, step.scenario.cluster.node.gpu);
+  if (options.compute == "delays") step.program = measure::with_delays(step.program, step.scenario.cluster.node().gpu);
   return step;
 }
 
@@ -129,7 +129,8 @@ void complete(timeline::Manifest& manifest, StepToMeasure const& step, MeasureSt
   manifest.version = kVersion;
   manifest.scenario = step.scenario.title();
   if (options.compute == "delays")
-    manifest.calibration += fmt::format("; computation emulated by delays of {}", step.scenario.cluster.node.gpu.name);
+    manifest.calibration +=
+        fmt::format("; computation emulated by delays of {}", step.scenario.cluster.node().gpu.name);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ Outcome run_step(Scenario const& scenario, engine::Machine const& machine, engin
   run.summary = reports::summarize(run.timeline);
   if (!std::holds_alternative<strategies::Transformer>(scenario.model)) run.summary.counted = "samples";
   run.summary.network_is_free = scenario.network_is_free;
-  auto const [memory, drives] = host_share(scenario.cluster.node);
+  auto const [memory, drives] = host_share(scenario.cluster.node());
   reports::hold_against_host(run.summary, memory, drives);
   if (auto const& error = scenario.cluster.step_error)
     run.summary.interval = {to_duration(to_seconds(run.summary.step_time) * error->low.value),

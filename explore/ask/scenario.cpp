@@ -28,7 +28,7 @@ io::Node gpu_of(io::Node const& document) {
 /// A GPU without a rate for a type of the plan cannot compute in it. Where the type is not written, or the command line
 /// names the GPU and not the type, the GPU is what does not fit.
 void check_rates(io::Node const& document, io::Node const& training, Scenario const& scenario) {
-  auto const& gpu = scenario.cluster.node.gpu;
+  auto const& gpu = scenario.cluster.node().gpu;
   auto const is_setting = [](io::Node const& node) { return !node.source().has_lines; };
   auto const check = [&](char const* key, DataType type) {
     if (gpu.peak(type)) return;
@@ -48,10 +48,10 @@ void check_rates(io::Node const& document, io::Node const& training, Scenario co
 void check_drives(io::Node const& strategy, Scenario const& scenario) {
   using enum strategies::OffloadOptions::Place;
   auto const& offload = scenario.plan.offload;
-  if (scenario.cluster.node.drives || (offload.optimizer != kNvme && offload.parameters != kNvme)) return;
+  if (scenario.cluster.node().drives || (offload.optimizer != kNvme && offload.parameters != kNvme)) return;
   strategy.at("offload")
       .at(offload.optimizer == kNvme ? "optimizer" : "parameters")
-      .fail(fmt::format("found NVMe, and {} describes no drives", scenario.cluster.node.name),
+      .fail(fmt::format("found NVMe, and {} describes no drives", scenario.cluster.node().name),
             "use \"cpu\", or give cluster.node.drives their \"read\", \"write\" and \"capacity\"");
 }
 
@@ -73,7 +73,7 @@ void refuse_name(io::Node const& value, std::string_view key, std::string_view n
 
 std::string Scenario::title() const {
   return one_line(fmt::format("{}, {}, {} rank{} on {} × {} ({}){}", model_name(model), strategy_title, plan.ranks,
-                              plan.ranks == 1 ? "" : "s", cluster.nodes, cluster.node.name, cluster.name,
+                              plan.ranks == 1 ? "" : "s", cluster.nodes(), cluster.node().name, cluster.name,
                               network_is_free ? ", communication free" : ""));
 }
 

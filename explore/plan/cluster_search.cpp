@@ -68,8 +68,8 @@ ClusterSearch::ClusterSearch(PlanOptions const& options, std::optional<std::stri
   base_ = read_scenarios(options.scenario, neutral_settings_for(0)).front();
   if (auto const obstacle = strategies::find_long_sequence(base_.model, base_.plan))
     document.at("training").fail(obstacle->reason, obstacle->way_out);
-  auto const gpus_per_node = base_.cluster.node.gpus;
-  goal_ = read_goal(options, base_.cluster.node);
+  auto const gpus_per_node = base_.cluster.node().gpus;
+  goal_ = read_goal(options, base_.cluster.node());
   headroom_ = read_headroom(options);
   if (price) price_ = read_price(*price, gpus_per_node);
   if (goal_.budget && price_ && goal_.budget->currency != price_->per_gpu_hour.currency)
@@ -84,7 +84,7 @@ ClusterSearch::ClusterSearch(PlanOptions const& options, std::optional<std::stri
 
 /// On few GPUs a large batch may be more than can be simulated; the reader says so.
 void ClusterSearch::leave_out_what_cannot_be_read() {
-  auto const nodes = [&](std::int64_t gpus) { return gpus / base_.cluster.node.gpus; };
+  auto const nodes = [&](std::int64_t gpus) { return gpus / base_.cluster.node().gpus; };
   auto first = possible_.begin();
   for (; first != possible_.end(); ++first) try {
       static_cast<void>(read_scenarios(options_.scenario, neutral_settings_for(nodes(*first))));
@@ -117,11 +117,11 @@ std::vector<std::string> ClusterSearch::neutral_settings_for(std::int64_t nodes)
 
 ClusterSearch::Searched& ClusterSearch::estimated(std::int64_t gpus) {
   if (auto const known = searched_.find(gpus); known != searched_.end()) return known->second;
-  auto const settings = neutral_settings_for(gpus / base_.cluster.node.gpus);
+  auto const settings = neutral_settings_for(gpus / base_.cluster.node().gpus);
   auto question = Question{read_scenarios(options_.scenario, settings).front(),
                            document_of(options_.scenario, settings).at("training"), options_.strategies};
   question.scenario.cluster.name = base_.cluster.name;  // a name made of facts has the number of nodes in it
-  leave_free(headroom_, question.scenario.cluster.node.gpu);
+  leave_free(headroom_, question.scenario.cluster.node().gpu);
   auto space = estimate_all(question);
   configurations_ += space.candidates.size() + space.too_large.size();
   return searched_.emplace(gpus, Searched{std::move(question), std::move(space), {}}).first->second;
@@ -149,7 +149,7 @@ std::optional<reports::Job> ClusterSearch::job_of(Question const& question, Cand
 reports::PlannedStep ClusterSearch::planned(Question const& question, Simulated const& simulated) const {
   auto const& [candidate, summary] = simulated;
   auto out = planned_step(question.scenario.cluster, simulated);
-  out.capacity = base_.cluster.node.gpu.memory_capacity.value;
+  out.capacity = base_.cluster.node().gpu.memory_capacity.value;
   out.job = job_of(question, candidate, summary.step_time);
   out.settings = settings_for(out.nodes);
   out.settings.push_back(fmt::format("training.micro_batch={}", out.micro_batch));

@@ -24,8 +24,8 @@ std::int64_t whole_nodes_from(std::int64_t gpus, std::int64_t gpus_per_node) {
 }  // namespace
 
 GpuCounts::GpuCounts(hardware::Cluster const& cluster, std::int64_t global_batch)
-    : cluster_{cluster.name}, gpus_per_node_{cluster.node.gpus}, global_batch_{global_batch} {
-  auto const most_nodes = std::max(cluster.fabric.capacity(), cluster.nodes);
+    : cluster_{cluster.name}, gpus_per_node_{cluster.node().gpus}, global_batch_{global_batch} {
+  auto const most_nodes = std::max(cluster.fabric.capacity(), cluster.nodes());
   most_ = most_nodes * gpus_per_node_;
   for (std::int64_t gpus = gpus_per_node_; gpus <= std::min(most_, global_batch); gpus += gpus_per_node_)
     if (global_batch % gpus == 0) possible_.push_back(gpus);

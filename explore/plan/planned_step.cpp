@@ -57,7 +57,7 @@ reports::PlannedStep planned_step(hardware::Cluster const& cluster, Simulated co
   auto const& [candidate, summary] = simulated;
   auto const accumulation = strategies::accumulation(candidate.plan);
   return {.cluster = cluster.name,
-          .nodes = cluster.nodes,
+          .nodes = cluster.nodes(),
           .gpus = cluster.gpus(),
           .strategy = std::string{name_of(candidate.plan.strategy)},
           .options = other_options(candidate.strategy),

@@ -89,7 +89,7 @@ class Adding {
   void add(std::size_t index) {
     auto const& op = role_.operations[index];
     auto const pass = passes_.of(op);
-    auto const& host = machine_.cluster().node.host;
+    auto const& host = machine_.cluster().node().host;
     auto const* communication = std::get_if<Communication>(&op.work);
     auto const launch = communication != nullptr ? host.communication_launch.value : host.launch.value;
     sums_.sheet.at(pass, Part::kHost) += to_seconds(launch).count() * op.launches;
@@ -116,13 +116,13 @@ class Adding {
   }
   [[nodiscard]] double seconds(Copy const& copy) const {
     auto const rate = copy.direction == CopyDirection::kDeviceToDevice
-                          ? machine_.cluster().node.gpu.memory_bandwidth.value * 0.5
+                          ? machine_.cluster().node().gpu.memory_bandwidth.value * 0.5
                           : rate_to_drives(copy).value_or(host_copy_rate_);
     return static_cast<double>(value(copy.bytes)) / rate.count();
   }
   /// A rank's share of the drives' rate, for copies to or from them.
   [[nodiscard]] std::optional<BytesPerSecond> rate_to_drives(Copy const& copy) const {
-    auto const& node = machine_.cluster().node;
+    auto const& node = machine_.cluster().node();
     auto const reads = copy.direction == CopyDirection::kNvmeToHost;
     if (!node.drives || (!reads && copy.direction != CopyDirection::kHostToNvme)) return std::nullopt;
     auto const ranks = static_cast<double>(node.gpus_on_host());
@@ -131,7 +131,7 @@ class Adding {
   [[nodiscard]] double host_seconds(Operation const& op) const {
     auto const* elementwise = std::get_if<Elementwise>(&op.work);
     if (elementwise == nullptr) return 0;
-    auto const& node = machine_.cluster().node;
+    auto const& node = machine_.cluster().node();
     return static_cast<double>(value(elementwise->elements) * elementwise->bytes_per_element * node.gpus_on_host()) /
            (node.host.memory_bandwidth.value.count() * node.host.memory_efficiency.value);
   }
@@ -193,7 +193,7 @@ class Adding {
     auto const groups = std::ranges::count_if(
         program_.communicators, [&](Communicator const& each) { return program_.mesh.size(each.axes) > 1; });
     sums_.held.always += static_cast<double>((machine_.cluster().library.buffers.value * groups).count()) +
-                         static_cast<double>(machine_.cluster().node.gpu.context_memory.value.count());
+                         static_cast<double>(machine_.cluster().node().gpu.context_memory.value.count());
   }
 
   StepProgram const& program_;

@@ -34,7 +34,7 @@ struct Strategies {
 Strategies read_strategies(Question const& question, Space& space) {
   auto const& [scenario, training, names] = question;
   auto out = Strategies{};
-  auto const& node = scenario.cluster.node;
+  auto const& node = scenario.cluster.node();
   auto const layout = RankLayout{.ranks = scenario.plan.ranks,
                                  .gpus_per_node = node.gpus,
                                  .has_drives = node.drives.has_value(),
@@ -232,7 +232,7 @@ Space estimate_all(Question const& question) {
     auto const plan = with_choice(strategies.plans.front(), works[i % works.size()]);
     return work_terms(model, plan, machines.machine(i / works.size()));
   });
-  auto const& node = question.scenario.cluster.node;
+  auto const& node = question.scenario.cluster.node();
   space.capacity = {node.gpu.memory_capacity.value, host_share(node)};
   for (std::size_t s = 0; s < strategies.plans.size(); ++s) {
     auto const* const parts = &work_part[machines.index_of(strategies.plans[s].strategy) * works.size()];

@@ -28,9 +28,9 @@ std::optional<BytesPerSecond> pcie_rate(topology::Topology const& machine) {
 std::string what_binds_out_of_node(hardware::Cluster const& cluster) {
   auto const machine = topology::Topology{cluster};
   if (machine.nics() == 0) return {};
-  auto const nics_of_gpu = static_cast<double>(cluster.nics()) / static_cast<double>(cluster.node.gpus);
+  auto const nics_of_gpu = static_cast<double>(cluster.nics()) / static_cast<double>(cluster.node().gpus);
   auto const rates = std::array<std::optional<BytesPerSecond>, kWayOutOfNode.size()>{
-      cluster.node.nic.value * nics_of_gpu, cluster.fabric.port.value * nics_of_gpu, pcie_rate(machine)};
+      cluster.node().nic.value * nics_of_gpu, cluster.fabric.port.value * nics_of_gpu, pcie_rate(machine)};
   auto parts = std::vector<std::string>{};
   for (std::size_t i = 0; i < rates.size(); ++i)
     if (rates[i]) parts.push_back(fmt::format("{} by {}", reports::rate_text(*rates[i]), kWayOutOfNode[i]));

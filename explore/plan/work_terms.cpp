@@ -95,7 +95,7 @@ class Summing {
 
   void put(Pass pass, Kernels const& kernels, Sheet& sheet, double& slowdown) const {
     sheet.at(pass, Part::kCompute) = kernels.free;
-    sheet.at(pass, Part::kHost) = kernels.launches * to_seconds(machine_.cluster().node.host.launch.value).count();
+    sheet.at(pass, Part::kHost) = kernels.launches * to_seconds(machine_.cluster().node().host.launch.value).count();
     slowdown = (kernels.held - kernels.free) / kSomeSms;
   }
 
@@ -117,13 +117,13 @@ class Summing {
 double kernel_seconds(program::Work const& work, std::int64_t elements, std::int64_t held_sms,
                       engine::Machine const& machine) {
   auto const demand = machine.kernels().demand(work, elements, held_sms);
-  auto const hbm = machine.cluster().node.gpu.memory_bandwidth.value;
+  auto const hbm = machine.cluster().node().gpu.memory_bandwidth.value;
   return to_seconds(demand.start + std::max(demand.compute, transfer_time(demand.memory, hbm))).count();
 }
 
 BytesPerSecond host_copy_rate(engine::Machine const& machine) {
   auto const& topology = machine.topology();
-  auto rate = machine.cluster().node.pcie.value;
+  auto rate = machine.cluster().node().pcie.value;
   for (auto const link : topology.host_to_device()) rate = std::min(rate, topology.bandwidth_of(link, 0));
   return rate;
 }

@@ -39,21 +39,21 @@ Parameter one(std::string name, std::string path, bool helps, Member member) {
 
 void add_gpu(std::vector<Parameter>& out) {
   out.push_back({"arithmetic peak", "cluster.gpu.peaks", true, [](Cluster& cluster, double factor) {
-                   for (auto& peak : cluster.node.gpu.peaks) scale_value(peak.rate, factor);
+                   for (auto& peak : cluster.node().gpu.peaks) scale_value(peak.rate, factor);
                  }});
   out.push_back(one(
       "memory bandwidth", "cluster.gpu.memory_bandwidth", true,
-      [](Cluster & c) -> auto& { return c.node.gpu.memory_bandwidth; }));
+      [](Cluster & c) -> auto& { return c.node().gpu.memory_bandwidth; }));
   out.push_back({"GEMM efficiency", "cluster.gpu.efficiency.gemm and, in 8 bits, cluster.gpu.efficiency.gemm_fp8", true,
                  [](Cluster& cluster, double factor) {
-                   scale_value(cluster.node.gpu.efficiency.gemm, factor);
-                   if (auto& in_8_bits = cluster.node.gpu.efficiency.gemm_fp8) scale_value(*in_8_bits, factor);
+                   scale_value(cluster.node().gpu.efficiency.gemm, factor);
+                   if (auto& in_8_bits = cluster.node().gpu.efficiency.gemm_fp8) scale_value(*in_8_bits, factor);
                  }});
   out.push_back({"attention efficiency",
                  "cluster.gpu.efficiency.attention_forward and cluster.gpu.efficiency.attention_backward, or the "
                  "attention_kernels' that the stack names",
                  true, [](Cluster& cluster, double factor) {
-                   auto& efficiency = cluster.node.gpu.efficiency;
+                   auto& efficiency = cluster.node().gpu.efficiency;
                    scale_value(efficiency.attention_forward, factor);
                    scale_value(efficiency.attention_backward, factor);
                    for (auto& kernel : efficiency.attention_kernels) {
@@ -63,29 +63,29 @@ void add_gpu(std::vector<Parameter>& out) {
                  }});
   out.push_back(one(
       "gap between kernels", "cluster.gpu.kernel_start", false,
-      [](Cluster & c) -> auto& { return c.node.gpu.kernel_start; }));
+      [](Cluster & c) -> auto& { return c.node().gpu.kernel_start; }));
 }
 
 void add_host(std::vector<Parameter>& out, strategies::Plan const& plan) {
   out.push_back(one(
       "launch of a kernel", "cluster.node.host.launch", false,
-      [](Cluster & c) -> auto& { return c.node.host.launch; }));
+      [](Cluster & c) -> auto& { return c.node().host.launch; }));
   out.push_back(one(
       "launch of a collective", "cluster.node.host.communication_launch", false,
-      [](Cluster & c) -> auto& { return c.node.host.communication_launch; }));
+      [](Cluster & c) -> auto& { return c.node().host.communication_launch; }));
   if (plan.offload == strategies::OffloadOptions{}) return;
   out.push_back(one(
       "host memory bandwidth", "cluster.node.host.memory_bandwidth", true,
-      [](Cluster & c) -> auto& { return c.node.host.memory_bandwidth; }));
+      [](Cluster & c) -> auto& { return c.node().host.memory_bandwidth; }));
 }
 
 void add_node(std::vector<Parameter>& out, Cluster const& cluster) {
-  auto const name = cluster.node.link.is_nvlink ? "NVLink rate" : "rate between GPUs of a node";
-  if (cluster.node.gpus > 1)
+  auto const name = cluster.node().link.is_nvlink ? "NVLink rate" : "rate between GPUs of a node";
+  if (cluster.node().gpus > 1)
     out.push_back(one(
-        name, "cluster.node.gpu_link", true, [](Cluster & c) -> auto& { return c.node.gpu_link; }));
+        name, "cluster.node.gpu_link", true, [](Cluster & c) -> auto& { return c.node().gpu_link; }));
   out.push_back(one(
-      "PCIe rate", "cluster.node.pcie", true, [](Cluster & c) -> auto& { return c.node.pcie; }));
+      "PCIe rate", "cluster.node.pcie", true, [](Cluster & c) -> auto& { return c.node().pcie; }));
   out.push_back(one(
       "start of a collective's kernel", "cluster.library.kernel_start", false,
       [](Cluster & c) -> auto& { return c.library.kernel_start; }));
@@ -96,10 +96,10 @@ void add_node(std::vector<Parameter>& out, Cluster const& cluster) {
 }
 
 void add_fabric(std::vector<Parameter>& out, Cluster const& cluster) {
-  if (cluster.nodes < 2) return;
+  if (cluster.nodes() < 2) return;
   out.push_back(
       {"NIC rate, with its port", "cluster.node.nic and cluster.fabric.port", true, [](Cluster& c, double factor) {
-         scale_value(c.node.nic, factor);
+         scale_value(c.node().nic, factor);
          scale_value(c.fabric.port, factor);
        }});
   out.push_back(one(
@@ -109,7 +109,7 @@ void add_fabric(std::vector<Parameter>& out, Cluster const& cluster) {
                    for (auto& level : c.fabric.levels) scale_value(level.hop_latency, factor);
                  }});
   for (std::size_t i = 0; i < cluster.fabric.levels.size(); ++i)
-    if (cluster.nodes > cluster.fabric.levels[i].nodes)
+    if (cluster.nodes() > cluster.fabric.levels[i].nodes)
       out.push_back(one(
           fmt::format("oversubscription of the {}", cluster.fabric.levels[i].name),
           fmt::format("cluster.fabric.levels.{}.oversubscription", i),

@@ -44,7 +44,7 @@ Scenario scenario_of(Question const& question, Job const& job) {
 
 Job job_of(Question const& question, std::size_t place, Growth growth, std::int64_t nodes) {
   auto const& scenario = question.scenarios[place];
-  auto const gpus = nodes * scenario.cluster.node.gpus;
+  auto const gpus = nodes * scenario.cluster.node().gpus;
   auto const& plan = scenario.plan;
   // Whole batches: what does not divide as given has no curve.
   auto const batch = growth == Growth::kStrong ? plan.global_batch : plan.global_batch * gpus / plan.ranks;
@@ -142,7 +142,7 @@ std::vector<ScaleCurve> scale_curves(Question const& question, Growth growth, st
   auto begins = std::vector<std::size_t>{};  // of the jobs of each scenario
   for (std::size_t place = 0; place < question.scenarios.size(); ++place) {
     begins.push_back(jobs.size());
-    for (auto const nodes : node_counts(question.scenarios[place].cluster.nodes, most_nodes))
+    for (auto const nodes : node_counts(question.scenarios[place].cluster.nodes(), most_nodes))
       if (least_nodes.empty() || nodes >= least_nodes[place]) jobs.push_back(job_of(question, place, growth, nodes));
   }
   begins.push_back(jobs.size());

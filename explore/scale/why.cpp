@@ -48,7 +48,7 @@ class Candidates {
         add(fmt::format("{} in place of {}", name_of(name), name_of(plan_.strategy)),
             {strategy(name_of(name), plan_.recompute)});
     }
-    auto const gpus = scenario_.cluster.node.gpus;
+    auto const gpus = scenario_.cluster.node().gpus;
     if (plan_.ranks > gpus && plan_.shard_group != gpus && gpus > 1)
       add("fsdp2 that shards inside a node (HSDP)",
           {strategy("fsdp2", plan_.recompute, fmt::format(R"(, "shard_group": {})", gpus))});
@@ -74,11 +74,11 @@ class Candidates {
   }
 
   void add_hardware() {
-    if (plan_.ranks <= scenario_.cluster.node.gpus) return;
+    if (plan_.ranks <= scenario_.cluster.node().gpus) return;
     auto const twice = [](std::string_view path, BytesPerSecond one_way) {
       return fmt::format("{}={:.0f} Gb/s", path, 2 * one_way.count() * 8e-9);
     };
-    auto const& [node, fabric] = std::tie(scenario_.cluster.node, scenario_.cluster.fabric);
+    auto const& [node, fabric] = std::tie(scenario_.cluster.node(), scenario_.cluster.fabric);
     add("NICs, ports and slots twice as fast",
         {twice("cluster.node.nic", node.nic.value), twice("cluster.fabric.port", fabric.port.value),
          twice("cluster.node.pcie", node.pcie.value)},

@@ -169,7 +169,7 @@ reports::Section bus_bandwidth_section(Question const& question) {
   auto const& cluster = question.scenarios.front().cluster;
   for (std::size_t i = 0; i < question.outcomes.size(); ++i)
     if (auto const* run = question.run(i))
-      add_messages(all, *run, cluster.node.gpus, question.scenarios[i].strategy_title);
+      add_messages(all, *run, cluster.node().gpus, question.scenarios[i].strategy_title);
   if (all.empty()) {
     section.text = "The steps issue no collectives.";
     return section;

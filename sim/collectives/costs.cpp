@@ -25,7 +25,7 @@ Duration scaled(FoldRequest const& request, Duration latency) {
 }
 
 double link_efficiency(FoldRequest const& request, Traffic traffic) {
-  auto const& link = request.cluster.node.link;
+  auto const& link = request.cluster.node().link;
   auto const& library = request.cluster.library;
   switch (traffic) {
     case Traffic::kPeers: return link.peer_efficiency.value;
@@ -56,7 +56,7 @@ Duration launch_latency(FoldRequest const& request) {
 Duration network_overhead(hardware::Cluster const& cluster, Protocol protocol) {
   auto const& tuning = cluster.library.tuning;
   auto const times = protocol == Protocol::kSimple ? 3 : 1;
-  switch (cluster.node.host.cpu) {
+  switch (cluster.node().host.cpu) {
     case hardware::CpuVendor::kIntel: return tuning.net_overhead_intel * times;
     case hardware::CpuVendor::kAmd: return tuning.net_overhead_amd * times;
     case hardware::CpuVendor::kOther: break;
@@ -66,7 +66,7 @@ Duration network_overhead(hardware::Cluster const& cluster, Protocol protocol) {
 
 Duration inside_step(FoldRequest const& request) {
   auto const& tuning = request.cluster.library.tuning;
-  auto const& table = request.cluster.node.link.is_nvlink ? tuning.nvlink_latency : tuning.pcie_latency;
+  auto const& table = request.cluster.node().link.is_nvlink ? tuning.nvlink_latency : tuning.pcie_latency;
   auto step = of(table, request.algorithm, request.protocol);
   if (request.algorithm == Algorithm::kRing && request.placement.nodes > 1)
     step = std::max(step, network_overhead(request.cluster, request.protocol));
@@ -92,7 +92,7 @@ std::int64_t messages_per_step(FoldRequest const& request) {
 Duration least_time(FoldRequest const& request, double bytes) {
   if (request.protocol != Protocol::kLl) return {};
   auto const between = request.placement.nodes > 1;
-  auto const& limit = between ? request.cluster.library.ll_limit_per_channel : request.cluster.node.link.ll_limit;
+  auto const& limit = between ? request.cluster.library.ll_limit_per_channel : request.cluster.node().link.ll_limit;
   if (!limit) return {};
   auto const channels = between ? static_cast<double>(request.channels) : 1.0;
   return to_duration(Seconds{bytes / (limit->value.count() * channels)});

@@ -85,7 +85,7 @@ Folded fold_message(Bytes size, RankId from, RankId to, hardware::Cluster const&
   folded.channels = 1;
   folded.is_message = true;
   if (from == to || size.count() <= 0) return folded;
-  auto const gpus = cluster.node.gpus;
+  auto const gpus = cluster.node().gpus;
   auto const sender = static_cast<std::int64_t>(from.index());
   auto const receiver = static_cast<std::int64_t>(to.index());
   // Only the two ranks take part: nothing else shares their links.

@@ -52,7 +52,7 @@ topology::Route route(FoldRequest const& request, std::int64_t from, std::int64_
 }
 
 std::int64_t another(FoldRequest const& request, std::int64_t gpu) {
-  return gpu == 0 ? request.cluster.node.gpus - 1 : gpu - 1;
+  return gpu == 0 ? request.cluster.node().gpus - 1 : gpu - 1;
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ bool keeps_gpu_links(Placement const& placement, topology::Topology const& topol
 
 void require_multicast(FoldRequest const& request) {
   auto const nodes = request.placement.nodes;
-  auto const& node = request.cluster.node;
+  auto const& node = request.cluster.node();
   if (node.intra != hardware::IntraNode::kNvSwitch || node.link.multicast_efficiency.value <= 0)
     throw InputError{
         fmt::format("algorithm: \"{}\" needs an NVSwitch that multicasts, and node \"{}\" has none; use ring",
@@ -105,7 +105,7 @@ Bytes multicast_chunk(FoldRequest const& request) {
 }
 
 double multicast_efficiency(FoldRequest const& request) {
-  auto const& link = request.cluster.node.link;
+  auto const& link = request.cluster.node().link;
   auto const is_rack = request.placement.ranks_per_node > 8;
   auto const reached = is_rack ? link.rack_multicast_efficiency.value : link.multicast_efficiency.value;
   auto const in_trees = is_tree(request) ? request.cluster.library.multicast_tree_efficiency.value : 1.0;
@@ -119,7 +119,7 @@ MulticastFlow multicast_flow(FoldRequest const& request) {
   TWINSTEP_CHECK(efficiency > 0, "a switch that multicasts reaches some of its rate");
   auto const piece = static_cast<double>(bytes_at_once(request, chunk.count())) * chunk_efficiency(request, chunk);
   auto const pieces = std::max<std::int64_t>(1, std::llround(size / piece));
-  return {pieces, size / static_cast<double>(pieces) / (efficiency * request.cluster.node.gpu_link.value.count())};
+  return {pieces, size / static_cast<double>(pieces) / (efficiency * request.cluster.node().gpu_link.value.count())};
 }
 
 void add_to_switch(LoadSheet& sheet, FoldRequest const& request, std::int64_t gpu, double bytes) {

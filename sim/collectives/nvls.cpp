@@ -89,7 +89,7 @@ std::vector<NvlsStage> stages_of(CollectiveKind kind, std::int64_t ranks) {
 Timing timing_of(FoldRequest const& request, std::int64_t stages, std::int64_t pieces) {
   auto const& cluster = request.cluster;
   return pipelined_timing(
-      {cluster.library.kernel_start.value, spread(cluster.node.link.multicast_latency.value, stages)}, pieces);
+      {cluster.library.kernel_start.value, spread(cluster.node().link.multicast_latency.value, stages)}, pieces);
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ void add_switch_node(LoadSheet& sheet, FoldRequest const& request, double size, 
 Timing nvls_tree_timing(FoldRequest const& request) {
   auto const& at = request.placement;
   auto const& cluster = request.cluster;
-  auto const in = cluster.node.link.multicast_latency.value / 2;
+  auto const in = cluster.node().link.multicast_latency.value / 2;
   auto const levels = DoubleTree{at.nodes}.levels();
   auto timing = Timing{cluster.library.kernel_start.value, {}};
   auto const wait = [&](Duration latency, std::int64_t steps) {
@@ -121,7 +121,7 @@ Timing nvls_tree_timing(FoldRequest const& request) {
   };
   wait(in, 2);
   for (auto way = 0; way < 2; ++way) wait(climb(request, floor_log2(at.nodes)), levels);
-  wait(cluster.node.link.multicast_latency.value - in, 2);
+  wait(cluster.node().link.multicast_latency.value - in, 2);
   return pipelined_timing(std::move(timing), multicast_flow(request).pieces);
 }
 

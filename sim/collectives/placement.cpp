@@ -11,7 +11,7 @@ Placement::Placement(Layout const& layout, hardware::Cluster const& cluster, top
       is_rail_optimised{cluster.fabric.is_rail_optimised && topology.nics() > 1},
       layout_{&layout},
       topology_{&topology},
-      gpus_per_node_{cluster.node.gpus} {
+      gpus_per_node_{cluster.node().gpus} {
   for (auto const& tier : cluster.fabric.levels) nodes_below_.push_back(tier.nodes);
   for (auto const& run : layout.runs)
     if (std::find(ranks_held_.begin(), ranks_held_.end(), run.ranks_per_node) == ranks_held_.end())

@@ -14,7 +14,7 @@ double expected_latest(std::int64_t ranks) {
 }
 
 double wait_for_latest(hardware::Cluster const& cluster, std::int64_t ranks) {
-  auto const behind = expected_latest(ranks) - expected_latest(std::min(ranks, cluster.node.gpus));
+  auto const behind = expected_latest(ranks) - expected_latest(std::min(ranks, cluster.node().gpus));
   return 1 + cluster.stack.rank_spread.value * behind;
 }
 

@@ -19,7 +19,8 @@ class Machine {
   explicit Machine(hardware::Cluster cluster, std::optional<std::int64_t> ranks = {})
       : cluster_{std::move(cluster)},
         topology_{cluster_},
-        kernels_{cluster_.node.gpu, cluster_.stack, cost::wait_for_latest(cluster_, ranks.value_or(cluster_.gpus()))} {}
+        kernels_{cluster_.node().gpu, cluster_.stack,
+                 cost::wait_for_latest(cluster_, ranks.value_or(cluster_.gpus()))} {}
 
   [[nodiscard]] hardware::Cluster const& cluster() const { return cluster_; }
   [[nodiscard]] topology::Topology const& topology() const { return topology_; }

@@ -105,7 +105,7 @@ Bytes MemoryLedger::library_buffers() const {
 
 /// What context and library leave to the allocator.
 Bytes MemoryLedger::room_for_segments() const {
-  auto const& gpu = machine_->cluster().node.gpu;
+  auto const& gpu = machine_->cluster().node().gpu;
   return gpu.memory_capacity.value - gpu.context_memory.value - library_buffers();
 }
 
@@ -116,7 +116,7 @@ MemoryLedger::Held MemoryLedger::held_all_the_time(std::vector<Bytes> const& siz
   };
   for (std::size_t i = 0; i < sizes.size(); ++i)
     if (auto const& buffer = role_->buffers[i]; buffer.is_persistent) at(buffer.category, buffer.space) += sizes[i];
-  at(MemoryCategory::kContext, MemorySpace::kDevice) += machine_->cluster().node.gpu.context_memory.value;
+  at(MemoryCategory::kContext, MemorySpace::kDevice) += machine_->cluster().node().gpu.context_memory.value;
   at(MemoryCategory::kCollectiveLibrary, MemorySpace::kDevice) += library_buffers();
   return held;
 }

@@ -29,7 +29,7 @@ void ResourceMap::map_ranks(program::Projection const& cells, Machine const& mac
 void ResourceMap::map_views(program::Projection const& cells, Machine const& machine, FlowClock& clock) {
   auto const& topology = machine.topology();
   auto const resources = topology.resources();
-  auto const node_count = machine.cluster().nodes;
+  auto const node_count = machine.cluster().nodes();
   per_view_ = resources.size();
   hbm_ = topology.hbm();
 

@@ -71,7 +71,7 @@ void Step::start_ready_operations() {
 
 /// The host issues operations one after another, each at its cost, until it has to wait for the device.
 void Step::issue(CellState& cell) {
-  auto const& host = machine_.cluster().node.host;
+  auto const& host = machine_.cluster().node().host;
   auto& ledger = ledgers_[static_cast<std::size_t>(&cell - states_.data())];
   for (; cell.next_issue < cell.role->operations.size(); ++cell.next_issue) {
     auto const id = OpId{cell.next_issue};
@@ -165,7 +165,7 @@ void Step::begin_host_kernel(std::uint32_t index, Bytes bytes) {
   if (bytes == Bytes{}) return begin_delay(index, {});
   auto const cell = CellId{streams_[index].cell};
   auto const [memory, ranks] = host_paths_.memory(cell);
-  auto const reached = machine_.cluster().node.host.memory_efficiency.value;
+  auto const reached = machine_.cluster().node().host.memory_efficiency.value;
   uses_.clear();
   resources_.add_use(memory, static_cast<double>(bytes.count()) * ranks / reached, cell, uses_);
   begin_operation_flow(index, clock_.now(), Duration{});
@@ -176,7 +176,7 @@ void Step::begin_copy(std::uint32_t index, Copy const& copy) {
   auto& cell = states_[cell_id.index()];
   auto const bytes = Bytes{program_.evaluate(copy.bytes, cell.rank)};
   span_of(cell, streams_[index].queue[streams_[index].next]).bytes = bytes;
-  auto const start = machine_.cluster().node.gpu.kernel_start.value;
+  auto const start = machine_.cluster().node().gpu.kernel_start.value;
   if (bytes == Bytes{}) return begin_delay(index, start);
   auto const moved = static_cast<double>(bytes.count());
   auto const is_inside = copy.direction == CopyDirection::kDeviceToDevice;

@@ -39,7 +39,7 @@ std::vector<timeline::LinkTraffic> Step::link_traffic() const {
 
 timeline::Timeline Step::timeline() && {
   auto out = timeline::Timeline{};
-  auto const& gpu = machine_.cluster().node.gpu;
+  auto const& gpu = machine_.cluster().node().gpu;
   out.manifest.calibration = machine_.cluster().calibration;
   out.manifest.world_size = program_.mesh.world_size();
   out.manifest.tokens = program_.facts.tokens;

@@ -245,11 +245,17 @@ struct Fault {
   bool operator==(Fault const&) const = default;
 };
 
+/// Nodes that are alike.
+struct NodeGroup {
+  Node node;
+  std::int64_t count = 1;
+  bool operator==(NodeGroup const&) const = default;
+};
+
 struct Cluster {
   std::string name;
   std::string description;
-  Node node;
-  std::int64_t nodes = 1;
+  std::vector<NodeGroup> groups = std::vector<NodeGroup>(1);  ///< at least one; one is all that topologies know
   Fabric fabric;
   Library library;
   Stack stack;
@@ -260,9 +266,15 @@ struct Cluster {
   std::string calibration;  ///< "uncalibrated: …", or what was fitted on what and when
   bool operator==(Cluster const&) const = default;
 
-  [[nodiscard]] std::int64_t gpus() const { return nodes * node.gpus; }
+  /// The node of a cluster of one group, and how many there are.
+  [[nodiscard]] Node& node() { return groups.front().node; }
+  [[nodiscard]] Node const& node() const { return groups.front().node; }
+  [[nodiscard]] std::int64_t& nodes() { return groups.front().count; }
+  [[nodiscard]] std::int64_t nodes() const { return groups.front().count; }
+
+  [[nodiscard]] std::int64_t gpus() const { return nodes() * node().gpus; }
   /// NICs of a node that are plugged in.
-  [[nodiscard]] std::int64_t nics() const { return std::min(node.nics, fabric.ports_per_node.value_or(node.nics)); }
+  [[nodiscard]] std::int64_t nics() const { return std::min(node().nics, fabric.ports_per_node.value_or(node().nics)); }
 };
 
 }  // namespace twinstep::hardware

@@ -30,7 +30,7 @@ class Machine : public Pencil {
     for (auto gpu = std::int64_t{0}; gpu < node().gpus; ++gpu) drawing.gpus.push_back(drawing.host.add_vertex());
     auto hbm = Resource{"gpu0.hbm", "hbm"};
     hbm.bandwidth = node().gpu.memory_bandwidth.value;
-    hbm.instances = cluster().nodes * node().gpus;
+    hbm.instances = cluster().nodes() * node().gpus;
     hbm.per_nodes = node().gpus;
     drawing.hbm = add(std::move(hbm));
   }
@@ -110,7 +110,7 @@ class Machine : public Pencil {
                                     is_broken(fmt::format("nic{}.in", nic)));
     join(graph, parent, place);
     join(graph, place, parent);
-    auto out = Resource{fmt::format("nic{}.out", nic), "nic", true, rate, leaf_latency, cluster().nodes};
+    auto out = Resource{fmt::format("nic{}.out", nic), "nic", true, rate, leaf_latency, cluster().nodes()};
     out.gpus = last - first + 1;
     out.heading = Heading::kOut;
     auto in = out;
@@ -133,7 +133,7 @@ class Machine : public Pencil {
       auto const width = rate * (static_cast<double>(nics_below) / narrowing);
       auto up = Resource{tier.name + ".up", tier.name + " uplink", true, width};
       up.latency = fabric.levels[level + 1].hop_latency.value;
-      up.instances = divide_up(cluster().nodes, tier.nodes) * rails;
+      up.instances = divide_up(cluster().nodes(), tier.nodes) * rails;
       up.gpus = tier.nodes * node().gpus / rails;
       up.nodes_below = tier.nodes;
       up.per_nodes = rails;

@@ -35,7 +35,7 @@ class Finder {
     if (!from_gpu_[from].reaches(target))
       throw InputError{
           fmt::format("cluster.faults: GPU {} of {} cannot reach GPU {}; leave one of its links", from, where_, to)};
-    if (cluster_.node.intra == IntraNode::kPcieStaged) return joined(to_host(from), from_host(to));
+    if (cluster_.node().intra == IntraNode::kPcieStaged) return joined(to_host(from), from_host(to));
     return from_gpu_[from].to(target);
   }
 
@@ -106,9 +106,9 @@ class Finder {
 }  // namespace
 
 NodeRoutes::NodeRoutes(hardware::Cluster const& cluster, Drawing const& drawing, std::string const& where)
-    : gpus_{cluster.node.gpus},
+    : gpus_{cluster.node().gpus},
       pairs_{drawing.gpus.size() * drawing.gpus.size()},
-      has_ports_{cluster.node.intra == IntraNode::kMesh || cluster.node.intra == IntraNode::kCubeMesh} {
+      has_ports_{cluster.node().intra == IntraNode::kMesh || cluster.node().intra == IntraNode::kCubeMesh} {
   auto const find = Finder{cluster, drawing, where};
   auto const gpus = drawing.gpus.size();
   auto const has_network = !drawing.nics.empty();

@@ -10,7 +10,7 @@ namespace twinstep::topology {
 class Pencil {
  public:
   Pencil(hardware::Cluster const& cluster, IsBroken const& is_broken)
-      : cluster_{&cluster}, node_{&cluster.node}, is_broken_{&is_broken} {}
+      : cluster_{&cluster}, node_{&cluster.node()}, is_broken_{&is_broken} {}
 
   [[nodiscard]] hardware::Cluster const& cluster() const { return *cluster_; }
   [[nodiscard]] hardware::Node const& node() const { return *node_; }
@@ -25,7 +25,7 @@ class Pencil {
   ResourceId add_in_node(std::string name, std::string kind, BytesPerSecond bandwidth, std::int64_t gpus) {
     auto resource = Resource{std::move(name), std::move(kind)};
     resource.bandwidth = bandwidth;
-    resource.instances = cluster_->nodes;
+    resource.instances = cluster_->nodes();
     resource.gpus = gpus;
     return add(std::move(resource));
   }

@@ -23,8 +23,9 @@ std::uint64_t mixed(std::uint64_t bits) {
 
 }  // namespace
 
-Topology::Topology(hardware::Cluster const& cluster) : gpus_per_node_{cluster.node.gpus}, faults_{cluster} {
-  TWINSTEP_CHECK(gpus_per_node_ >= 1 && cluster.nodes >= 1, "a cluster has a GPU");
+Topology::Topology(hardware::Cluster const& cluster) : gpus_per_node_{cluster.node().gpus}, faults_{cluster} {
+  TWINSTEP_CHECK(cluster.groups.size() == 1, "one group of nodes today");
+  TWINSTEP_CHECK(gpus_per_node_ >= 1 && cluster.nodes() >= 1, "a cluster has a GPU");
   for (auto const& tier : cluster.fabric.levels) {
     nodes_below_.push_back(tier.nodes);
     hop_latency_.push_back(tier.hop_latency.value);

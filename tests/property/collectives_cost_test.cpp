@@ -19,7 +19,7 @@ namespace {
 constexpr auto kAlgorithms = {Algorithm::kRing, Algorithm::kTree, Algorithm::kBinomial, Algorithm::kPairwise};
 
 Layout all_of(hardware::Cluster const& cluster) {
-  return {cluster.gpus(), {{cluster.nodes, cluster.node.gpus}}, 0, 1, 0, 1, 1};
+  return {cluster.gpus(), {{cluster.nodes(), cluster.node().gpus}}, 0, 1, 0, 1, 1};
 }
 
 Question question(CollectiveKind kind, Bytes size, std::optional<Algorithm> forced = {}) {
@@ -91,8 +91,8 @@ TEST_CASE("a fold of a pipeline through a switch takes as long as its messages o
     for (auto const ranks : {2, 3, 8, 32})
       for (auto const size : {64_KiB, 2_MiB, 64_MiB}) {
         auto cluster = tests::crossbar_node(ranks, 7_GBps, 0_us);
-        cluster.node.link.multicast_efficiency.value = cluster.node.link.rack_multicast_efficiency.value = 1;
-        cluster.node.link.multicast_latency.value = 3_us;
+        cluster.node().link.multicast_efficiency.value = cluster.node().link.rack_multicast_efficiency.value = 1;
+        cluster.node().link.multicast_latency.value = 3_us;
         auto const topology = Topology{cluster};
         auto const layout = all_of(cluster);
         auto const placement = Placement{layout, cluster, topology};
@@ -131,10 +131,10 @@ TEST_CASE("more bandwidth is never slower", "[folded][property]") {
         if (!is_available(kind, algorithm)) continue;
         auto cluster = tests::h100_like(3);
         auto const base = time_of(cluster, kind, size, algorithm);
-        cluster.node.gpu_link.value = 900_GBps;
+        cluster.node().gpu_link.value = 900_GBps;
         auto const faster_links = time_of(cluster, kind, size, algorithm);
         CHECK(faster_links <= base);
-        cluster.node.nic.value = cluster.fabric.port.value = 100_GBps;
+        cluster.node().nic.value = cluster.fabric.port.value = 100_GBps;
         CHECK(time_of(cluster, kind, size, algorithm) <= faster_links);
       }
 }

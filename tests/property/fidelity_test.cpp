@@ -21,8 +21,8 @@ namespace {
 /// Nodes of 8 GPUs whose NVLink, PCIe, NIC and memory rates all differ, two nodes a leaf.
 hardware::Cluster machine(std::int64_t nodes, bool has_rails, std::int64_t nics) {
   auto cluster = tests::h100_like(nodes);
-  cluster.node.nics = nics;
-  cluster.node.link.multicast_efficiency.value = 0.8;
+  cluster.node().nics = nics;
+  cluster.node().link.multicast_efficiency.value = 0.8;
   cluster.fabric.is_rail_optimised = has_rails;
   cluster.fabric.levels = {{"leaf", 2, {1.0}, {100_ns}}, {"spine", 512, {1.0}, {100_ns}}};
   return cluster;

@@ -86,8 +86,8 @@ TEST_CASE("no counter exceeds the rate of its link, and all end at zero", "[engi
   for (auto const& program : programs()) {
     auto const rates = io::link_rates(engine::run(program, machine));
     for (auto const& now : rates) {
-      CHECK(now.intra <= cluster.node.gpu_link.value.count());
-      CHECK(now.inter <= cluster.node.nic.value.count());
+      CHECK(now.intra <= cluster.node().gpu_link.value.count());
+      CHECK(now.inter <= cluster.node().nic.value.count());
     }
     REQUIRE_FALSE(rates.empty());
     CHECK(rates.back().intra == 0);

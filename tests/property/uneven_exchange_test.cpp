@@ -38,7 +38,7 @@ struct Exchange {
       : cluster{std::move(machine)}, topology{cluster}, folded{fold(splits, size)} {}
 
   [[nodiscard]] Folded fold(Splits splits, Bytes size) const {
-    auto const layout = Layout{cluster.gpus(), {{cluster.nodes, cluster.node.gpus}}, 0, 1, 0, 1, 1};
+    auto const layout = Layout{cluster.gpus(), {{cluster.nodes(), cluster.node().gpus}}, 0, 1, 0, 1, 1};
     auto const placement = Placement{layout, cluster, topology};
     auto request = FoldRequest{CollectiveKind::kAllToAll, size, placement, cluster, topology};
     request.algorithm = Algorithm::kPairwise;
@@ -55,7 +55,7 @@ struct Exchange {
 hardware::Cluster lossless_nodes(std::int64_t nodes) {
   auto cluster = tests::h100_like(nodes);
   cluster.fabric.transport.efficiency.value = 1;
-  cluster.node.link.peer_efficiency.value = 1;
+  cluster.node().link.peer_efficiency.value = 1;
   return cluster;
 }
 

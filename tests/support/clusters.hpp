@@ -36,9 +36,9 @@ inline void set_inside_step(hardware::Cluster& cluster, Duration alpha) {
 inline hardware::Cluster ideal_cluster(std::int64_t nodes, std::int64_t gpus, hardware::IntraNode intra) {
   auto cluster = hardware::Cluster{};
   cluster.name = "test";
-  cluster.nodes = nodes;
+  cluster.nodes() = nodes;
   cluster.calibration = "uncalibrated: a test";
-  auto& node = cluster.node;
+  auto& node = cluster.node();
   node.gpus = gpus;
   node.nics = gpus;
   node.intra = intra;
@@ -66,7 +66,7 @@ inline hardware::Cluster ideal_cluster(std::int64_t nodes, std::int64_t gpus, ha
 /// Every rank has its own port on one switch: `bandwidth` out and in, `alpha` a step. One GPU a node.
 inline hardware::Cluster flat_cluster(std::int64_t ranks, BytesPerSecond bandwidth, Duration alpha) {
   auto cluster = ideal_cluster(ranks, 1, hardware::IntraNode::kNone);
-  cluster.node.nic.value = bandwidth;
+  cluster.node().nic.value = bandwidth;
   cluster.fabric.transport.step_latency.value = alpha;
   cluster.fabric.levels = {{"leaf", ranks, {1.0}, {}}};
   return cluster;
@@ -75,7 +75,7 @@ inline hardware::Cluster flat_cluster(std::int64_t ranks, BytesPerSecond bandwid
 /// The same inside one node: all GPUs on one NVSwitch crossbar.
 inline hardware::Cluster crossbar_node(std::int64_t gpus, BytesPerSecond bandwidth, Duration alpha) {
   auto cluster = ideal_cluster(1, gpus, hardware::IntraNode::kNvSwitch);
-  cluster.node.gpu_link.value = bandwidth;
+  cluster.node().gpu_link.value = bandwidth;
   set_inside_step(cluster, alpha);
   return cluster;
 }
@@ -88,7 +88,7 @@ inline hardware::Cluster crossbar_node(std::int64_t gpus, BytesPerSecond bandwid
 inline hardware::Cluster h100_like(std::int64_t nodes) {
   using namespace literals;
   auto cluster = ideal_cluster(nodes, 8, hardware::IntraNode::kNvSwitch);
-  auto& node = cluster.node;
+  auto& node = cluster.node();
   node.gpu.memory_bandwidth.value = 3350_GBps;
   node.gpu.memory_capacity.value = 80_GB;
   node.gpu.peaks = {{DataType::kBf16, {FlopsPerSecond{989e12}}}};

@@ -57,8 +57,8 @@ inline auto const kTwoCards = Facts{.capability = 89,
 
 inline hardware::Cluster cluster_of(Facts const& facts, std::int64_t nodes) {
   auto cluster = hardware::Cluster{};
-  cluster.nodes = nodes;
-  auto& node = cluster.node;
+  cluster.nodes() = nodes;
+  auto& node = cluster.node();
   node.gpu.compute_capability = {facts.capability};
   node.gpu.memory_bandwidth.value = 1000_GBps;
   node.gpu.pcie = {facts.pcie};

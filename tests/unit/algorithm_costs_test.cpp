@@ -22,7 +22,7 @@ struct Cost {
 
   Cost(hardware::Cluster machine, CollectiveKind kind, Algorithm algorithm, Bytes size)
       : cluster{std::move(machine)}, topology{cluster} {
-    auto const layout = Layout{cluster.gpus(), {{cluster.nodes, cluster.node.gpus}}, 0, 1, 0, 1, 1};
+    auto const layout = Layout{cluster.gpus(), {{cluster.nodes(), cluster.node().gpus}}, 0, 1, 0, 1, 1};
     auto const placement = Placement{layout, cluster, topology};
     auto request = FoldRequest{kind, size, placement, cluster, topology};
     request.algorithm = algorithm;
@@ -48,8 +48,8 @@ Cost flat(CollectiveKind kind, Algorithm algorithm, std::int64_t ranks, Bytes si
 hardware::Cluster lossless_nodes(std::int64_t nodes) {
   auto cluster = tests::h100_like(nodes);
   cluster.fabric.transport.efficiency.value = 1;
-  cluster.node.link.peer_efficiency.value = 1;
-  cluster.node.link.ring_efficiency.value = 1;
+  cluster.node().link.peer_efficiency.value = 1;
+  cluster.node().link.ring_efficiency.value = 1;
   return cluster;
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("the naive all_reduce moves 2(n - 1) buffers through the root's link, 
 
 TEST_CASE("naive messages take turns even where each has a link of its own", "[folded][naive]") {
   auto cluster = tests::ideal_cluster(1, 4, hardware::IntraNode::kMesh);
-  cluster.node.gpu_link.value = 3_GBps;
+  cluster.node().gpu_link.value = 3_GBps;
   // Three links of 1 GB/s, one at a time.
   CHECK(Cost{cluster, CollectiveKind::kBroadcast, Algorithm::kNaive, 1_MB}.time() == 3_ms);
 }

@@ -54,21 +54,21 @@ TEST_CASE("the facts of every published measurement name a cluster of as many GP
 
 TEST_CASE("facts take their rates from the GPU, the link and the transport that they name", "[hw_profiles][facts]") {
   auto const cluster = read_cluster(facts("h100-80g", 8, 4, "nvswitch", kNdr));
-  CHECK(cluster.node.gpu.name == "h100-sxm5-80");
-  CHECK(cluster.node.intra == IntraNode::kNvSwitch);
-  CHECK(cluster.node.gpu_link.value == 450_GBps);
-  CHECK(cluster.node.link.name == "nvlink4");
-  CHECK(cluster.node.nics == 8);
-  CHECK(cluster.node.nic.value == 50_GBps);
+  CHECK(cluster.node().gpu.name == "h100-sxm5-80");
+  CHECK(cluster.node().intra == IntraNode::kNvSwitch);
+  CHECK(cluster.node().gpu_link.value == 450_GBps);
+  CHECK(cluster.node().link.name == "nvlink4");
+  CHECK(cluster.node().nics == 8);
+  CHECK(cluster.node().nic.value == 50_GBps);
   CHECK(cluster.fabric.transport.name == "infiniband");
   CHECK(cluster.library.name == "nccl");
-  CHECK(cluster.nodes == 4);
+  CHECK(cluster.nodes() == 4);
   CHECK(read_cluster(facts("mi300x", 8, 1, "xgmi-mesh")).library.name == "rccl");
 }
 
 TEST_CASE("words for the inside of a node choose its links", "[hw_profiles][facts]") {
   auto const of = [](std::string const& gpu, int gpus, std::string const& intra) {
-    auto const node = read_cluster(facts(gpu, gpus, 1, intra)).node;
+    auto const node = read_cluster(facts(gpu, gpus, 1, intra)).node();
     return std::pair{node.intra, node.link.name};
   };
   CHECK(of("v100-16g", 8, "cube-mesh") == std::pair{IntraNode::kCubeMesh, std::string{"nvlink2"}});
@@ -83,9 +83,9 @@ TEST_CASE("words for the inside of a node choose its links", "[hw_profiles][fact
 TEST_CASE("the trays of a rack are merged into as few even NVLink domains as hold them", "[hw_profiles][facts]") {
   auto const domains = [](int trays) {
     auto const cluster = read_cluster(facts("gb200", 4, trays, "nvl72", R"(, "nics_per_node": 4, "nic_gbps": 400)"));
-    CHECK(cluster.node.gpus_on_host() == 4);
-    CHECK(cluster.node.nics == cluster.node.gpus);
-    return std::pair{cluster.nodes, cluster.node.gpus};
+    CHECK(cluster.node().gpus_on_host() == 4);
+    CHECK(cluster.node().nics == cluster.node().gpus);
+    return std::pair{cluster.nodes(), cluster.node().gpus};
   };
   using Domains = std::pair<std::int64_t, std::int64_t>;
   CHECK(domains(1) == Domains{1, 4});
@@ -103,9 +103,9 @@ TEST_CASE("EFA of up to 400 Gb/s a node is the first generation, and RoCE may la
 TEST_CASE("what facts leave out is taken from the GPU's usual node, and said", "[hw_profiles][facts]") {
   auto const text = facts("a100-80g", 4, 2, "nvswitch");
   auto const cluster = read_cluster(text);
-  CHECK(cluster.node.nics == 4);  // a DGX A100 has one for each GPU
-  CHECK(cluster.node.nic.value == 25_GBps);
-  CHECK(cluster.node.nic.basis == hardware::Basis::kAssumed);
+  CHECK(cluster.node().nics == 4);  // a DGX A100 has one for each GPU
+  CHECK(cluster.node().nic.value == 25_GBps);
+  CHECK(cluster.node().nic.basis == hardware::Basis::kAssumed);
   auto const missing = missing_facts(io::parse({"facts", text}));
   REQUIRE(missing.size() == 3);
   CHECK_THAT(missing[0], Catch::Contains("\"fabric\" is not stated, infiniband is taken"));
@@ -117,7 +117,7 @@ TEST_CASE("what facts leave out is taken from the GPU's usual node, and said", "
 
 TEST_CASE("host memory grows with the GPUs, and fewer of them share no PCIe switch", "[hw_profiles][facts]") {
   auto const host = [](std::string const& gpu, int gpus, std::string const& intra) {
-    return read_cluster(facts(gpu, gpus, 1, intra)).node;
+    return read_cluster(facts(gpu, gpus, 1, intra)).node();
   };
   // A 2080 Ti is found in a workstation with two cards; eight of them need four times its memory.
   CHECK(host("rtx2080ti", 8, "pcie-no-p2p").host.memory_bandwidth.value ==
@@ -133,10 +133,10 @@ TEST_CASE("a scenario changes a cluster that is given by its facts", "[hw_profil
        {"cluster.nodes=3", "cluster.fabric.levels.0.oversubscription=2", "cluster.gpu.memory_capacity=141 GB"})
     scenario = io::with_setting(scenario, setting);
   auto const cluster = read_cluster(scenario.at("cluster"));
-  CHECK(cluster.nodes == 3);
+  CHECK(cluster.nodes() == 3);
   CHECK(cluster.fabric.levels.at(0).oversubscription.value == 2);
   CHECK(cluster.fabric.transport.name == "infiniband");
-  CHECK(cluster.node.gpu.memory_capacity.value == 141_GB);
+  CHECK(cluster.node().gpu.memory_capacity.value == 141_GB);
 }
 
 TEST_CASE("unknown words in facts are refused with the nearest known one", "[hw_profiles][facts]") {

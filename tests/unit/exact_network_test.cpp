@@ -45,8 +45,8 @@ TEST_CASE("two communicators that share a NIC have half of it each", "[engine][e
   // Two nodes of two GPUs on one NIC of 10 GB/s: ranks 0, 1 | 2, 3. The groups along data are {0, 2} and {1, 3}; an
   // all_reduce of 20 MB between two ranks puts 20 MB on each NIC, so both groups together 40 MB: 4 ms; alone 2 ms.
   auto cluster = tests::ideal_cluster(2, 2, hardware::IntraNode::kNvSwitch);
-  cluster.node.nics = 1;
-  cluster.node.nic.value = 10_GBps;
+  cluster.node().nics = 1;
+  cluster.node().nic.value = 10_GBps;
   cluster.fabric.levels = {{"leaf", 2, {1.0}, {}}};
   auto const mesh = Mesh{{{Axis::kData, 2}, {Axis::kTensor, 2}}};
   auto const ends = ends_of(mesh, {{Axis::kData}}, CollectiveKind::kAllReduce, 20'000'000, cluster, Fidelity::kExact);
@@ -64,7 +64,7 @@ TEST_CASE("an uplink with 7 times less than its leaf is the bottleneck of those 
   // rank r of the second all_reduce 10 MB: 7 × 10 MB over the uplink, 7 ms; within a leaf, by neighbours, it would be 1
   // ms.
   auto cluster = tests::ideal_cluster(14, 1, hardware::IntraNode::kNone);
-  cluster.node.nic.value = 10_GBps;
+  cluster.node().nic.value = 10_GBps;
   cluster.fabric.levels = {{"leaf", 7, {7.0}, {}}, {"spine", 14, {1.0}, {}}};
   auto const mesh = Mesh{{{Axis::kReplicate, 2}, {Axis::kData, 7}}};
   auto const ends = [&](Fidelity fidelity) {
@@ -93,7 +93,7 @@ TEST_CASE("a copy and a staged all_reduce share a PCIe link", "[engine][exact]")
   // Two GPUs on one root, 10 GB/s a slot; an all_reduce of 10 MB between them puts 10 MB on each direction of both. A
   // copy of 10 MB to the host shares the way out: 5 GB/s each, both end after 2 ms.
   auto cluster = tests::ideal_cluster(1, 2, hardware::IntraNode::kPcieStaged);
-  cluster.node.gpu_link.value = 10_GBps;
+  cluster.node().gpu_link.value = 10_GBps;
   auto builder = ProgramBuilder{Mesh{{{Axis::kData, 2}}}};
   auto& role = builder.role("rank");
   auto const all = builder.communicator("all", {Axis::kData});
@@ -118,7 +118,7 @@ TEST_CASE("folded stays within 5 % of exact where two communicators share links"
   // rate.
   auto cluster = tests::h100_like(4);
   for (auto const nics : {8, 2}) {
-    cluster.node.nics = nics;
+    cluster.node().nics = nics;
     cluster.fabric.is_rail_optimised = nics == 8;
     for (auto const kind : {CollectiveKind::kAllGather, CollectiveKind::kReduceScatter, CollectiveKind::kAllToAll}) {
       auto const mesh = Mesh{{{Axis::kData, 4}, {Axis::kTensor, 8}}};

@@ -26,7 +26,7 @@ struct Ring {
                      program::Reduction::kSum,
                      DataType::kBf16,
                      {Algorithm::kRing, Protocol::kSimple}},
-                    {nodes * cluster.node.gpus, {{nodes, cluster.node.gpus}}, first_node, 1, 0, 1, 1}, cluster,
+                    {nodes * cluster.node().gpus, {{nodes, cluster.node().gpus}}, first_node, 1, 0, 1, 1}, cluster,
                     topology)} {}
 
   [[nodiscard]] double load(std::string const& name) const {
@@ -75,7 +75,7 @@ TEST_CASE("rings over half of a mesh reach the links between its GPUs", "[folded
   // 4 GPUs with 300 GB/s, 100 to each other one. A ring of four moves W = 2 * 3/4 GB through ports of 300 GB/s: 5 ms.
   // A ring of two moves W = 1 GB over one link of 100 GB/s: 10 ms.
   auto cluster = tests::ideal_cluster(1, 4, hardware::IntraNode::kMesh);
-  cluster.node.gpu_link.value = 300_GBps;
+  cluster.node().gpu_link.value = 300_GBps;
   auto const four = Ring{cluster, 0, 1};
   CHECK(time_alone(four.folded, four.topology) == 5_ms);
   auto const topology = Topology{cluster};

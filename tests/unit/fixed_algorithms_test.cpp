@@ -25,7 +25,7 @@ hardware::Cluster gloo_cluster(std::int64_t ranks) {
 struct Asked {
   hardware::Cluster cluster;
   topology::Topology topology{cluster};
-  Layout layout{cluster.gpus(), {{cluster.nodes, 1}}, 0, 1, 0, 1, 1};
+  Layout layout{cluster.gpus(), {{cluster.nodes(), 1}}, 0, 1, 0, 1, 1};
   Chooser chooser{layout, cluster, topology};
 
   explicit Asked(hardware::Cluster machine) : cluster{std::move(machine)} {}

@@ -95,7 +95,7 @@ TEST_CASE("a ring over two DGX H100 is limited by its NICs, at about 390 GB/s", 
 
 TEST_CASE("in a ring over nodes one of p lanes leaves at each GPU", "[folded][ring]") {
   auto cluster = tests::h100_like(2);
-  cluster.node.link.ring_efficiency.value = 1;
+  cluster.node().link.ring_efficiency.value = 1;
   cluster.fabric.transport.efficiency.value = 1;
   // W = 2 * 16 MB * 15 / 16 = 30 MB. Ports carry 7/8 of it, NICs 1/8.
   auto const folding = Folding{cluster, CollectiveKind::kAllReduce, 16_MB, full_nodes(2, 8), Algorithm::kRing};
@@ -152,7 +152,7 @@ TEST_CASE("small messages over many nodes take the tree, large ones the ring", "
 
 TEST_CASE("efficiency makes loads larger and leaves rates as they are", "[folded]") {
   auto cluster = tests::crossbar_node(2, 100_GBps, 0_us);
-  cluster.node.link.pair_efficiency.value = 0.8;
+  cluster.node().link.pair_efficiency.value = 0.8;
   auto const folding = Folding{cluster, CollectiveKind::kAllGather, 16_MB, full_nodes(1, 2)};
   CHECK(folding.load("gpu0.nvlink.out") == 10_MB);  // 8 MB / 0.8
   CHECK(folding.time() == 100_us);
@@ -164,7 +164,7 @@ TEST_CASE("replicas with one rank a node each have their own NIC, or share one",
   // W = 2 * 4 MB * 3 / 4 = 6 MB over one NIC.
   CHECK(Folding{cluster, CollectiveKind::kAllReduce, 4_MB, one_a_node(4, 8), Algorithm::kRing}.load("nic0.out") ==
         6_MB);
-  cluster.node.nics = 4;
+  cluster.node().nics = 4;
   CHECK(Folding{cluster, CollectiveKind::kAllReduce, 4_MB, one_a_node(4, 8), Algorithm::kRing}.load("nic0.out") ==
         12_MB);
 }

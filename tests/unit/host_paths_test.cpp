@@ -13,9 +13,9 @@ namespace {
 /// Two GPUs under one PCIe switch, whose slots and uplink carry 10 GB/s each way, before memory of 100 GB/s.
 hardware::Cluster two_gpus(std::int64_t gpus_per_switch) {
   auto cluster = tests::ideal_cluster(1, 2, hardware::IntraNode::kNvSwitch);
-  cluster.node.pcie.value = 10_GBps;
-  cluster.node.gpus_per_pcie_switch = gpus_per_switch;
-  cluster.node.host.memory_bandwidth.value = 100_GBps;
+  cluster.node().pcie.value = 10_GBps;
+  cluster.node().gpus_per_pcie_switch = gpus_per_switch;
+  cluster.node().host.memory_bandwidth.value = 100_GBps;
   return cluster;
 }
 
@@ -55,22 +55,22 @@ TEST_CASE("GPUs that share an uplink to their host share its rate, those with on
 
 TEST_CASE("GPUs that copy share the memory of their host", "[engine][host]") {
   auto cluster = two_gpus(1);
-  cluster.node.host.memory_bandwidth.value = 5_GBps;  // 200 MB
+  cluster.node().host.memory_bandwidth.value = 5_GBps;  // 200 MB
   CHECK(copy_time(CopyDirection::kDeviceToHost, 2, cluster) == 40_ms);
 }
 
 TEST_CASE("kernels on the CPU share what they reach of their host's memory", "[engine][host]") {
   auto cluster = two_gpus(1);
-  cluster.node.host.memory_efficiency.value = 0.5;  // 100 MB a rank at 50 GB/s
+  cluster.node().host.memory_efficiency.value = 0.5;  // 100 MB a rank at 50 GB/s
   CHECK(host_kernel_time(1, cluster) == 2_ms);
   CHECK(host_kernel_time(2, cluster) == 4_ms);
-  cluster.node.gpus_per_host = 1;  // a Grace each
+  cluster.node().gpus_per_host = 1;  // a Grace each
   CHECK(host_kernel_time(2, cluster) == 2_ms);
 }
 
 TEST_CASE("drives read and write at their own rates, for all GPUs of their host together", "[engine][host]") {
   auto cluster = two_gpus(1);
-  cluster.node.drives = hardware::Drives{{4_GBps}, {2_GBps}, {}};
+  cluster.node().drives = hardware::Drives{{4_GBps}, {2_GBps}, {}};
   CHECK(copy_time(CopyDirection::kNvmeToHost, 1, cluster) == 25_ms);
   CHECK(copy_time(CopyDirection::kNvmeToHost, 2, cluster) == 50_ms);
   CHECK(copy_time(CopyDirection::kHostToNvme, 2, cluster) == 100_ms);
@@ -87,7 +87,7 @@ TEST_CASE("ranks that are not alike copy over their own slots", "[engine][host]"
 TEST_CASE("two nodes that send to each other do so at once, each over its link out and the other's in",
           "[engine][message]") {
   auto cluster = tests::ideal_cluster(2, 1, hardware::IntraNode::kNone);
-  cluster.node.nic.value = 10_GBps;
+  cluster.node().nic.value = 10_GBps;
   CHECK(step_time(2, cluster, [](ProgramBuilder& builder, RoleBuilder& role) {
           auto const all = builder.communicator("all", {Axis::kData});
           auto const other = RankValue{0, builder.variation({AxisSet{Axis::kData}, 0, {1, 0}})};

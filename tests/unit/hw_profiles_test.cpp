@@ -106,14 +106,14 @@ TEST_CASE("zero does not say that a capacity is unknown or a rate without limit:
 
   auto const drives =
       read(R"({"profile": "gb200-nvl72-ndr", "node": {"drives": {"read": "9 GB/s", "write": "4 GB/s"}}})");
-  CHECK_FALSE(drives.node.drives->capacity);
-  CHECK_FALSE(read("\"oci-mi300x\"").node.gpu.compute_capability);
-  CHECK_FALSE(read("\"oci-mi300x\"").node.link.ll_limit);
+  CHECK_FALSE(drives.node().drives->capacity);
+  CHECK_FALSE(read("\"oci-mi300x\"").node().gpu.compute_capability);
+  CHECK_FALSE(read("\"oci-mi300x\"").node().link.ll_limit);
 }
 
 TEST_CASE("a DGX H100 has the numbers of its datasheet, one way", "[hw_profiles]") {
   auto const cluster = read("\"dgx-h100-ndr\"");
-  auto const& gpu = cluster.node.gpu;
+  auto const& gpu = cluster.node().gpu;
   // NVIDIA H100 SXM5: 80 GB (of which a process can have 80,998 MiB) HBM3 at 3.35 TB/s, 132 SMs, 989 TFLOP/s dense
   // bf16, 1979 dense fp8, 18 NVLinks of 25 GB/s each way; DGX H100: 8 GPUs, 8 ConnectX-7 of 400 Gb/s.
   CHECK(gpu.memory_capacity.value == 80'998_MiB);
@@ -122,18 +122,18 @@ TEST_CASE("a DGX H100 has the numbers of its datasheet, one way", "[hw_profiles]
   CHECK(gpu.peak(DataType::kBf16) == 989_TFLOPS);
   CHECK(gpu.peak(DataType::kFp16) == 989_TFLOPS);
   CHECK(gpu.peak(DataType::kFp8) == 1979_TFLOPS);
-  CHECK(cluster.node.gpu_link.value == 450_GBps);
-  CHECK(cluster.node.intra == hardware::IntraNode::kNvSwitch);
-  CHECK(cluster.node.gpus == 8);
-  CHECK(cluster.node.nics == 8);
-  CHECK(cluster.node.nic.value == 50_GBps);
-  CHECK(cluster.node.host.memory_capacity->value == 2048_GB);
+  CHECK(cluster.node().gpu_link.value == 450_GBps);
+  CHECK(cluster.node().intra == hardware::IntraNode::kNvSwitch);
+  CHECK(cluster.node().gpus == 8);
+  CHECK(cluster.node().nics == 8);
+  CHECK(cluster.node().nic.value == 50_GBps);
+  CHECK(cluster.node().host.memory_capacity->value == 2048_GB);
   CHECK(cluster.gpus() == 32);
   CHECK(cluster.fabric.is_rail_optimised);
   CHECK(cluster.fabric.levels.at(0).nodes == 32);
   CHECK(cluster.fabric.levels.at(0).oversubscription.value == 1);
   CHECK(cluster.fabric.levels.at(1).nodes == 256);
-  CHECK(cluster.node.link.name == "nvlink4");
+  CHECK(cluster.node().link.name == "nvlink4");
   CHECK(cluster.fabric.transport.name == "infiniband");
   CHECK(cluster.library.name == "nccl");
   CHECK(cluster.calibration.starts_with("uncalibrated: "));
@@ -141,26 +141,26 @@ TEST_CASE("a DGX H100 has the numbers of its datasheet, one way", "[hw_profiles]
 
 TEST_CASE("the other machines have the numbers of their datasheets", "[hw_profiles]") {
   auto const a100 = read("\"dgx-a100-hdr\"");
-  CHECK(a100.node.gpu.memory_capacity.value == 40'448_MiB);  // 39.5 GiB, as PyTorch reports
-  CHECK(a100.node.gpu.memory_bandwidth.value == 1555_GBps);
-  CHECK(a100.node.gpu.peak(DataType::kBf16) == 312_TFLOPS);
-  CHECK_FALSE(a100.node.gpu.peak(DataType::kFp8));
-  CHECK(a100.node.gpu_link.value == 300_GBps);
-  CHECK(a100.node.nic.value == 25_GBps);
-  CHECK(a100.node.gpus_per_pcie_switch == 2);
+  CHECK(a100.node().gpu.memory_capacity.value == 40'448_MiB);  // 39.5 GiB, as PyTorch reports
+  CHECK(a100.node().gpu.memory_bandwidth.value == 1555_GBps);
+  CHECK(a100.node().gpu.peak(DataType::kBf16) == 312_TFLOPS);
+  CHECK_FALSE(a100.node().gpu.peak(DataType::kFp8));
+  CHECK(a100.node().gpu_link.value == 300_GBps);
+  CHECK(a100.node().nic.value == 25_GBps);
+  CHECK(a100.node().gpus_per_pcie_switch == 2);
 
   // The 80 GB machine is the other one with another GPU and more host memory.
   auto const a100_80 = read("\"dgx-a100-80-hdr\"");
-  CHECK(a100_80.node.name == "dgx-a100-80");
-  CHECK(a100_80.node.gpu.memory_capacity.value == 81'152_MiB);  // 79.25 GiB
-  CHECK(a100_80.node.gpu.memory_bandwidth.value == 2039_GBps);
-  CHECK(a100_80.node.host.memory_capacity->value == 2048_GB);
-  CHECK(a100_80.node.host.launch == a100.node.host.launch);
-  CHECK(a100_80.node.gpu_link == a100.node.gpu_link);
+  CHECK(a100_80.node().name == "dgx-a100-80");
+  CHECK(a100_80.node().gpu.memory_capacity.value == 81'152_MiB);  // 79.25 GiB
+  CHECK(a100_80.node().gpu.memory_bandwidth.value == 2039_GBps);
+  CHECK(a100_80.node().host.memory_capacity->value == 2048_GB);
+  CHECK(a100_80.node().host.launch == a100.node().host.launch);
+  CHECK(a100_80.node().gpu_link == a100.node().gpu_link);
 
-  CHECK(read("\"dgx-h200-ndr\"").node.gpu.memory_bandwidth.value == 4800_GBps);
-  CHECK(read("\"dgx-b200-ndr\"").node.gpu_link.value == 900_GBps);
-  CHECK(read("\"dgx-b200-ndr\"").node.gpu.peak(DataType::kBf16) == 2250_TFLOPS);
+  CHECK(read("\"dgx-h200-ndr\"").node().gpu.memory_bandwidth.value == 4800_GBps);
+  CHECK(read("\"dgx-b200-ndr\"").node().gpu_link.value == 900_GBps);
+  CHECK(read("\"dgx-b200-ndr\"").node().gpu.peak(DataType::kBf16) == 2250_TFLOPS);
 
   auto const roce = read("\"dgx-h100-roce\"");
   CHECK(roce.fabric.transport.name == "roce");
@@ -169,35 +169,35 @@ TEST_CASE("the other machines have the numbers of their datasheets", "[hw_profil
   CHECK(roce.fabric.levels.at(1).oversubscription.value == 7);
 
   auto const desk = read("\"workstation-2gpu-10gbe\"");
-  CHECK(desk.node.intra == hardware::IntraNode::kPcieStaged);
-  CHECK(desk.node.gpus == 2);
+  CHECK(desk.node().intra == hardware::IntraNode::kPcieStaged);
+  CHECK(desk.node().gpus == 2);
   CHECK_FALSE(desk.fabric.transport.has_gpu_direct);
-  CHECK(desk.node.nic.value == BytesPerSecond{1.25e9});
+  CHECK(desk.node().nic.value == BytesPerSecond{1.25e9});
 }
 
 TEST_CASE("racks, meshes and clouds have the shapes of their descriptions", "[hw_profiles]") {
   // An NVL72: 18 trays of 4 GPUs with a NIC each, all on one NVSwitch.
   for (auto const* const name : {"gb200-nvl72-ndr", "gb300-nvl72-xdr"}) {
-    auto const rack = read_cluster(std::string{name}).node;
+    auto const rack = read_cluster(std::string{name}).node();
     CHECK(rack.gpus == 72);
     CHECK(rack.gpus / rack.gpus_on_host() == 18);
     CHECK(rack.nics == 72);
     CHECK(rack.intra == hardware::IntraNode::kNvSwitch);
     CHECK(rack.gpu_link.value == 900_GBps);
   }
-  auto const dgx1 = read_cluster(std::string{"dgx1-v100-edr"}).node;
+  auto const dgx1 = read_cluster(std::string{"dgx1-v100-edr"}).node();
   CHECK(dgx1.intra == hardware::IntraNode::kCubeMesh);
   CHECK(dgx1.gpu_link.value == 150_GBps);  // 6 links of 25 GB/s
   CHECK(dgx1.nics == 4);
   CHECK_FALSE(dgx1.gpu.peak(DataType::kBf16));
   auto const amd = read_cluster(std::string{"oci-mi300x"});
-  CHECK(amd.node.intra == hardware::IntraNode::kMesh);
-  CHECK(amd.node.gpu_link.value == 448_GBps);  // 7 links of 64 GB/s
+  CHECK(amd.node().intra == hardware::IntraNode::kMesh);
+  CHECK(amd.node().gpu_link.value == 448_GBps);  // 7 links of 64 GB/s
   CHECK(amd.library.name == "rccl");
-  CHECK_FALSE(amd.node.gpu.compute_capability);
+  CHECK_FALSE(amd.node().gpu.compute_capability);
   // EFA: 4 x 100, 32 x 100 and 16 x 200 Gb/s a node.
   auto const gigabits = [](std::string const& name) {
-    auto const node = read_cluster(name).node;
+    auto const node = read_cluster(name).node();
     return static_cast<double>(node.nics) * node.nic.value.count() * 8e-9;
   };
   CHECK(gigabits("aws-p4d") == Approx(400));
@@ -209,7 +209,7 @@ TEST_CASE("a GPU goes by several names", "[hw_profiles]") {
   CHECK(read_gpu(io::string_node("a100-40g", "gpu")).name == "a100-sxm4-40");
   CHECK(find_name(Kind::kGpu, "h100-80g") == "h100-sxm5-80");
   CHECK_FALSE(find_name(Kind::kGpu, "h100-81g"));
-  CHECK(read(R"({"profile": "dgx-h100-ndr", "gpu": "h200"})").node.gpu.name == "h200-sxm-141");
+  CHECK(read(R"({"profile": "dgx-h100-ndr", "gpu": "h200"})").node().gpu.name == "h200-sxm-141");
 }
 
 TEST_CASE("a scenario breaks links, and says how many a tier has", "[hw_profiles]") {
@@ -255,7 +255,7 @@ TEST_CASE("every number that ships has a unit and a source", "[hw_profiles]") {
 }
 
 TEST_CASE("a number from memory is called assumed", "[hw_profiles]") {
-  auto const& gpu = read("\"dgx-h100-ndr\"").node.gpu;
+  auto const gpu = read("\"dgx-h100-ndr\"").node().gpu;
   CHECK(gpu.context_memory.basis == Basis::kAssumed);
   CHECK_THAT(gpu.context_memory.source, Catch::Contains("from memory, unverified"));
   CHECK(gpu.efficiency.gemm.basis == Basis::kFitted);
@@ -276,49 +276,49 @@ TEST_CASE("a scenario changes any number of its cluster, and the number becomes 
   auto const cluster = read(kH100, {"cluster.nodes=16", "cluster.gpu.memory_capacity=\"141 GB\"",
                                     "cluster.node.nic=\"800 Gb/s\"", "cluster.fabric.levels.0.oversubscription=2",
                                     "cluster.library.kernel_start=7 us", "cluster.gpu.peaks.bf16=500 TFLOP/s"});
-  CHECK(cluster.nodes == 16);
-  CHECK(cluster.node.gpu.memory_capacity.value == 141_GB);
-  CHECK(cluster.node.gpu.memory_capacity.basis == Basis::kScenario);
-  CHECK(cluster.node.gpu.memory_capacity.source == "scenario");
-  CHECK(cluster.node.nic.value == 100_GBps);
+  CHECK(cluster.nodes() == 16);
+  CHECK(cluster.node().gpu.memory_capacity.value == 141_GB);
+  CHECK(cluster.node().gpu.memory_capacity.basis == Basis::kScenario);
+  CHECK(cluster.node().gpu.memory_capacity.source == "scenario");
+  CHECK(cluster.node().nic.value == 100_GBps);
   CHECK(cluster.fabric.levels.at(0).oversubscription.value == 2);
   CHECK(cluster.fabric.levels.at(0).nodes == 32);
   CHECK(cluster.library.kernel_start.value == 7_us);
-  CHECK(cluster.node.gpu.peak(DataType::kBf16) == 500_TFLOPS);
+  CHECK(cluster.node().gpu.peak(DataType::kBf16) == 500_TFLOPS);
   // What was not named stays the profile's.
-  CHECK(cluster.node.gpu.memory_bandwidth.basis == Basis::kDatasheet);
+  CHECK(cluster.node().gpu.memory_bandwidth.basis == Basis::kDatasheet);
   CHECK(cluster.library.buffers.basis == Basis::kMeasured);
 }
 
 TEST_CASE("setting only the value of a number leaves it no source of its own", "[hw_profiles]") {
   auto const cluster = read(kH100, {"cluster.gpu.memory_capacity.value=141 GB"});
-  CHECK(cluster.node.gpu.memory_capacity.value == 141_GB);
-  CHECK(cluster.node.gpu.memory_capacity.basis == Basis::kScenario);
+  CHECK(cluster.node().gpu.memory_capacity.value == 141_GB);
+  CHECK(cluster.node().gpu.memory_capacity.basis == Basis::kScenario);
 }
 
 TEST_CASE("a scenario may give a number its own basis and source", "[hw_profiles]") {
   auto const cluster = read(
       R"({"profile": "dgx-h100-ndr", "node": {"nic": {"value": "48 GB/s", "basis": "measured", "source": "our rack"}}})");
-  CHECK(cluster.node.nic.value == 48_GBps);
-  CHECK(cluster.node.nic.basis == Basis::kMeasured);
-  CHECK(cluster.node.nic.source == "our rack");
+  CHECK(cluster.node().nic.value == 48_GBps);
+  CHECK(cluster.node().nic.basis == Basis::kMeasured);
+  CHECK(cluster.node().nic.source == "our rack");
 }
 
 TEST_CASE("a setting works below a cluster that is only a name", "[hw_profiles]") {
-  CHECK(read("\"dgx-h100-ndr\"", {"cluster.nodes=2"}).nodes == 2);
+  CHECK(read("\"dgx-h100-ndr\"", {"cluster.nodes=2"}).nodes() == 2);
 }
 
 TEST_CASE("parts of a cluster are swapped by name, with the link and the transport that belong to them",
           "[hw_profiles]") {
   auto const cluster = read(R"({"profile": "dgx-h100-ndr", "node": "dgx-b200", "fabric": "roce-400", "nodes": 2})");
-  CHECK(cluster.node.name == "dgx-b200");
+  CHECK(cluster.node().name == "dgx-b200");
   CHECK(cluster.fabric.name == "roce-400");
-  CHECK(cluster.node.link.name == "nvlink5");
+  CHECK(cluster.node().link.name == "nvlink5");
   CHECK(cluster.fabric.transport.name == "roce");
   auto const swapped = read(R"({"profile": "dgx-h100-ndr", "gpu": {"profile": "h200-sxm-141", "sm_count": 66}})");
-  CHECK(swapped.node.gpu.name == "h200-sxm-141");
-  CHECK(swapped.node.gpu.sm_count.value == 66);
-  CHECK(swapped.node.name == "dgx-h100");
+  CHECK(swapped.node().gpu.name == "h200-sxm-141");
+  CHECK(swapped.node().gpu.sm_count.value == 66);
+  CHECK(swapped.node().name == "dgx-h100");
 }
 
 TEST_CASE("a profile in a file may change a shipped one, and names files beside itself", "[hw_profiles]") {
@@ -328,10 +328,10 @@ TEST_CASE("a profile in a file may change a shipped one, and names files beside 
   auto const cluster = TemporaryFile{"twinstep_cluster.json",
                                      R"({"profile": "dgx-h100-ndr", "node": "twinstep_node.json", "nodes": 3})"};
   auto const read_back = read_cluster(cluster.path());
-  CHECK(read_back.node.name == "mine");
-  CHECK(read_back.node.nics == 4);
-  CHECK(read_back.node.nics_from.source == "lspci");
-  CHECK(read_back.nodes == 3);
+  CHECK(read_back.node().name == "mine");
+  CHECK(read_back.node().nics == 4);
+  CHECK(read_back.node().nics_from.source == "lspci");
+  CHECK(read_back.nodes() == 3);
 }
 
 TEST_CASE("a number in a profile needs its source", "[hw_profiles]") {

@@ -8,8 +8,8 @@ namespace {
 
 hardware::Cluster nodes_of_eight(std::int64_t nodes, double spread) {
   auto cluster = hardware::Cluster{};
-  cluster.nodes = nodes;
-  cluster.node.gpus = 8;
+  cluster.nodes() = nodes;
+  cluster.node().gpus = 8;
   cluster.stack.rank_spread.value = spread;
   return cluster;
 }

@@ -131,7 +131,7 @@ TEST_CASE("a batch has as many repetitions as a tenth of the time allows", "[mea
 TEST_CASE("a GEMM takes its time on the roofline, and its launches the host's", "[measure][kernels]") {
   // 2 * 1000^3 FLOP at 1e14 FLOP/s: 20 us. The host issues a kernel every 4 us.
   auto cluster = tests::flat_cluster(1, 1_GBps, 10_us);
-  cluster.node.host.launch.value = 4_us;
+  cluster.node().host.launch.value = 4_us;
   auto executor = on(cluster);
   auto points = std::vector<KernelPoint>{};
   auto const works =
@@ -198,9 +198,9 @@ TEST_CASE("the median step is one that was run", "[measure][step]") {
 
 TEST_CASE("emulated kernels take the time that they are predicted to take", "[measure][step]") {
   auto cluster = tests::flat_cluster(4, 1_GBps, 10_us);
-  cluster.node.gpu.kernel_start.value = 2_us;
+  cluster.node().gpu.kernel_start.value = 2_us;
   auto const step = tests::four_ranks();
-  auto const emulated = with_delays(step, cluster.node.gpu);
+  auto const emulated = with_delays(step, cluster.node().gpu);
   program::check(emulated);
   auto kernels = 0;
   for (auto const& op : emulated.roles[0].operations) {

@@ -45,9 +45,9 @@ struct TouchingStep {
 /// One GPU, whose host issues an operation every 5 us.
 hardware::Cluster machine(Bytes capacity = 1_GiB, std::int64_t gpus = 1) {
   auto cluster = tests::crossbar_node(gpus, 1_GBps, 0_us);
-  cluster.node.host.launch.value = 5_us;
-  cluster.node.gpu.memory_capacity.value = capacity;
-  cluster.node.gpu.context_memory.value = {};
+  cluster.node().host.launch.value = 5_us;
+  cluster.node().gpu.memory_capacity.value = capacity;
+  cluster.node().gpu.context_memory.value = {};
   return cluster;
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("memory that several streams used is given back when its last user has
 
 TEST_CASE("context and the collective library's buffers are lines of their own", "[engine][memory]") {
   auto cluster = machine(1_GiB, 2);
-  cluster.node.gpu.context_memory.value = 300_MiB;
+  cluster.node().gpu.context_memory.value = 300_MiB;
   cluster.library.buffers.value = 20_MiB;
   auto job = TouchingStep{2};
   job.builder.communicator("data", {Axis::kData});
@@ -202,7 +202,7 @@ TEST_CASE("what does not fit after a retry stands in the ledger above the capaci
 
 TEST_CASE("context and library buffers leave the allocator less", "[engine][memory][allocator]") {
   auto cluster = machine(100_MiB);
-  cluster.node.gpu.context_memory.value = 50_MiB;
+  cluster.node().gpu.context_memory.value = 50_MiB;
   auto job = TouchingStep{};
   auto const stream = job.role.stream("compute");
   job.touch(stream, {job.transient(30_MiB)});

@@ -20,10 +20,10 @@ namespace {
 /// 0.5 us to start. Eight NICs of 50 GB/s at 0.98.
 hardware::Cluster hopper_like(std::int64_t nodes, std::int64_t gpus) {
   auto cluster = tests::h100_like(nodes);
-  cluster.node.gpus = gpus;
-  cluster.node.gpu.memory_bandwidth.value = tests::kEndless;
-  cluster.node.link.multicast_efficiency.value = 0.735;
-  cluster.node.link.multicast_latency.value = 18_us;
+  cluster.node().gpus = gpus;
+  cluster.node().gpu.memory_bandwidth.value = tests::kEndless;
+  cluster.node().link.multicast_efficiency.value = 0.735;
+  cluster.node().link.multicast_latency.value = 18_us;
   cluster.library.multicast_chunk_overhead.value = Bytes{8499};  // 8.3 KiB
   cluster.library.multicast_tree_efficiency.value = 0.91;
   cluster.library.kernel_start.value = 500_ns;
@@ -34,9 +34,9 @@ hardware::Cluster hopper_like(std::int64_t nodes, std::int64_t gpus) {
 /// NVLink 5: 0.62 of 900 GB/s, 48 us; chunks as the clouds' network plugins set them.
 hardware::Cluster blackwell_like(std::int64_t gpus) {
   auto cluster = hopper_like(1, gpus);
-  cluster.node.gpu_link.value = 900_GBps;
-  cluster.node.link.multicast_efficiency.value = 0.62;
-  cluster.node.link.multicast_latency.value = 48_us;
+  cluster.node().gpu_link.value = 900_GBps;
+  cluster.node().link.multicast_efficiency.value = 0.62;
+  cluster.node().link.multicast_latency.value = 48_us;
   cluster.library.environment["NCCL_NVLS_CHUNKSIZE"] = "524288";
   return cluster;
 }
@@ -52,7 +52,7 @@ struct Multicast {
   Multicast(hardware::Cluster machine, Algorithm algorithm, Bytes size, std::int64_t channels)
       : cluster{std::move(machine)},
         topology{cluster},
-        layout{cluster.gpus(), {{cluster.nodes, cluster.node.gpus}}, 0, 1, 0, 1, 1},
+        layout{cluster.gpus(), {{cluster.nodes(), cluster.node().gpus}}, 0, 1, 0, 1, 1},
         placement{layout, cluster, topology},
         request{CollectiveKind::kAllReduce, size, placement, cluster, topology, algorithm} {
     request.channels = channels;
@@ -99,9 +99,9 @@ TEST_CASE("16 MiB on 8 H100 take their latency, the pipe's filling and the trans
 
 TEST_CASE("a buffer of one piece passes the switch twice in a row", "[folded][nvls]") {
   auto cluster = hopper_like(1, 4);
-  cluster.node.link.multicast_efficiency.value = 1;
+  cluster.node().link.multicast_efficiency.value = 1;
   cluster.library.multicast_chunk_overhead.value = 0_B;
-  cluster.node.gpu_link.value = 1_GBps;
+  cluster.node().gpu_link.value = 1_GBps;
   // To the switch 1 MB, a quarter to the head, a quarter back, 1 MB to all: 2.5 ms at 1 GB/s.
   auto const nvls = Multicast{cluster, Algorithm::kNvls, 1_MB, 16};
   CHECK(nvls.microseconds() == Approx(18.5 + 2500).epsilon(1e-9));
@@ -182,7 +182,7 @@ TEST_CASE("a GPU without its link to the switch takes part in no multicast", "[f
 TEST_CASE("a network that reduces sees each part once", "[folded][collnet]") {
   auto cluster = hopper_like(4, 8);
   cluster.fabric.transport.efficiency.value = 1;
-  cluster.node.link.peer_efficiency.value = cluster.node.link.ring_efficiency.value = 1;
+  cluster.node().link.peer_efficiency.value = cluster.node().link.ring_efficiency.value = 1;
   for (auto const algorithm : {Algorithm::kCollNetDirect, Algorithm::kCollNetChain}) {
     CHECK_THROWS_AS((Multicast{cluster, algorithm, 16_MB, 16}.fold()), InputError);
     auto allowed = cluster;

@@ -106,7 +106,7 @@ TEST_CASE("no part of a step is too large where the whole just fits, and mostly 
     if (!whole.fits) continue;
     auto const on_gpu_of = [&](Bytes capacity) {
       auto cluster = machine_of(scenario);
-      cluster.node.gpu.memory_capacity.value = capacity;
+      cluster.node().gpu.memory_capacity.value = capacity;
       return plan::is_too_large_in_part(scenario, engine::Machine{std::move(cluster)});
     };
     CHECK_FALSE(on_gpu_of(whole.needed().total()));
@@ -123,7 +123,7 @@ TEST_CASE("a few layers tell that no number of them fits", "[plan]") {
   // depth.
   auto asked = tests::plan_question("llama-2-7b-4xh100.json",
                                     {tests::kEightLayers, "model.layers=1000", "training.sequence_length=131072"});
-  asked.scenario.cluster.node.gpu.memory_capacity.value = Bytes{4'000'000'000};
+  asked.scenario.cluster.node().gpu.memory_capacity.value = Bytes{4'000'000'000};
   CHECK(plan::is_too_large_in_part(asked.scenario, engine::Machine{machine_of(asked.scenario)}));
 }
 

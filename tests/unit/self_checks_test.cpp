@@ -37,12 +37,12 @@ std::string the_one(std::string const& text) {
 hardware::Cluster two_nodes() {
   auto cluster = hardware::Cluster{};
   cluster.name = "two";
-  cluster.nodes = 2;
-  cluster.node.gpus = 8;
-  cluster.node.nics = 8;
-  cluster.node.intra = hardware::IntraNode::kNvSwitch;
-  cluster.node.gpu_link.value = BytesPerSecond{400e9};
-  cluster.node.nic.value = BytesPerSecond{50e9};
+  cluster.nodes() = 2;
+  cluster.node().gpus = 8;
+  cluster.node().nics = 8;
+  cluster.node().intra = hardware::IntraNode::kNvSwitch;
+  cluster.node().gpu_link.value = BytesPerSecond{400e9};
+  cluster.node().nic.value = BytesPerSecond{50e9};
   cluster.fabric.port.value = BytesPerSecond{50e9};
   return cluster;
 }
@@ -186,9 +186,9 @@ TEST_CASE("bus bandwidth far below the links is said", "[records][self-checks]")
   // Only one GPU of each node takes part: its slot of 25 GB/s is the limit, and there is no link in the node.
   CHECK(check_records(read(record_text("all_reduce", 2, "[[1073741824, 53687]]")), [](CollectiveRecord const&) {
           auto machine = two_nodes();
-          machine.node.gpus = 1;
-          machine.node.gpu_link.value = BytesPerSecond{};
-          machine.node.pcie.value = BytesPerSecond{25e9};
+          machine.node().gpus = 1;
+          machine.node().gpu_link.value = BytesPerSecond{};
+          machine.node().pcie.value = BytesPerSecond{25e9};
           return std::optional{machine};
         }).empty());
 }
@@ -196,8 +196,8 @@ TEST_CASE("bus bandwidth far below the links is said", "[records][self-checks]")
 TEST_CASE("a record of another machine than the one named is said", "[records][self-checks]") {
   auto machine = two_nodes();
   machine.library.name = "nccl";
-  machine.node.gpu.name = "h100-sxm5-80";
-  machine.node.gpu.description = "NVIDIA H100 SXM5 80 GB (HBM3)";
+  machine.node().gpu.name = "h100-sxm5-80";
+  machine.node().gpu.description = "NVIDIA H100 SXM5 80 GB (HBM3)";
   auto const check_with = [&](std::string const& rest) {
     return check_records(read(record_text("all_reduce", 16, "[[8, 40.0]]", rest)),
                          [&](CollectiveRecord const&) { return std::optional{machine}; });

@@ -57,7 +57,7 @@ TEST_CASE("a corrected collective takes so much longer, by the way that the cost
   auto cluster = hw_profiles::read_cluster(std::string{"dgx-a100-hdr"});
   cluster.library.choice = hardware::Choice::kFastest;
   auto const topology = topology::Topology{cluster};
-  auto const layout = layout_of(16, cluster.node.gpus);
+  auto const layout = layout_of(16, cluster.node().gpus);
   auto const question = Question{Kind::kAllReduce, 4_MiB, program::Reduction::kSum, DataType::kFp32, {}};
   auto const chooser = Chooser{layout, cluster, topology};
   auto const way = chooser.choose(question);

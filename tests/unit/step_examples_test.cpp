@@ -18,7 +18,7 @@ constexpr std::int64_t kRanks = 8;
 /// Eight ranks on a flat network. Communication takes neither SMs nor memory bandwidth here, so that sums are exact.
 hardware::Cluster network(BytesPerSecond rate, Duration alpha = 1_us) {
   auto cluster = tests::flat_cluster(kRanks, rate, alpha);
-  cluster.node.gpu.memory_bandwidth.value = 1000_GBps;
+  cluster.node().gpu.memory_bandwidth.value = 1000_GBps;
   cluster.library.memory_bytes_per_wire_byte.value = 0;
   return cluster;
 }
@@ -152,7 +152,8 @@ TEST_CASE("ZeRO-2 holds at most two buckets of gradients, however many micro-bat
     auto plan = plan_of(StrategyName::kZero2, kRanks);
     plan.global_batch *= micro_batches;
     auto cluster = network(1_GBps);
-    cluster.node.host.launch.value = 1_us;  // a host that takes no time would allocate at the very moment of a release
+    cluster.node().host.launch.value =
+        1_us;  // a host that takes no time would allocate at the very moment of a release
     auto const step = engine::run(tests::compiled(tests::tiny_llama(), plan), Machine{cluster});
     auto held = Bytes{};
     auto most = Bytes{};

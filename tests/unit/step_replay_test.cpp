@@ -67,7 +67,7 @@ TEST_CASE("a record's words become a plan on its machine", "[steps]") {
   CHECK(full_shard.plan.recompute == strategies::Recompute::kFull);
   CHECK(full_shard.plan.precision == DataType::kBf16);
   CHECK(full_shard.plan.ranks == 128);
-  CHECK(full_shard.cluster.nodes == 16);
+  CHECK(full_shard.cluster.nodes() == 16);
   CHECK(full_shard.cluster.stack.name == "composer");
   CHECK(full_shard.near_to.empty());
   CHECK(full_shard.assumed.empty());

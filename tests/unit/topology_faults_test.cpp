@@ -50,7 +50,7 @@ TEST_CASE("the GPUs of a broken NIC use the nearest working one", "[topology][fa
 
 TEST_CASE("a NIC on the same PCIe switch is nearer than one with the next number", "[topology][faults]") {
   auto cluster = with_faults({{"nic2", {}, 0}});
-  cluster.node.gpus_per_pcie_switch = 2;
+  cluster.node().gpus_per_pcie_switch = 2;
   auto const topology = Topology{cluster};  // GPUs 2 and 3, NICs 2 and 3 on switch 1
   CHECK(topology.nic_of(2) == 3);
   CHECK(link_names(topology, topology.out_of_node(2)) == Names{"gpu2.pcie.out", "nic3.out"});

@@ -25,16 +25,16 @@ BytesPerSecond rate_of(Topology const& topology, std::string const& name) {
 /// 8 GPUs on an NVSwitch, two GPUs and two NICs on each PCIe switch.
 hardware::Cluster paired_node() {
   auto cluster = tests::h100_like(1);
-  cluster.node.gpus_per_pcie_switch = 2;
+  cluster.node().gpus_per_pcie_switch = 2;
   return cluster;
 }
 
 hardware::Cluster pcie_node(IntraNode intra, std::int64_t gpus_per_switch) {
   auto cluster = tests::ideal_cluster(1, 4, intra);
-  cluster.node.gpu_link.value = 25_GBps;
-  cluster.node.pcie.value = 25_GBps;
-  cluster.node.gpus_per_pcie_switch = gpus_per_switch;
-  cluster.node.nics = 1;
+  cluster.node().gpu_link.value = 25_GBps;
+  cluster.node().pcie.value = 25_GBps;
+  cluster.node().gpus_per_pcie_switch = gpus_per_switch;
+  cluster.node().nics = 1;
   return cluster;
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("GPUs on one PCIe switch talk below it, others over the root", "[topol
 TEST_CASE("in a mesh a message is bound by its own link, and rings by the ports", "[topology]") {
   // 4 GPUs with 450 GB/s: 150 GB/s to each of the three others.
   auto cluster = tests::ideal_cluster(1, 4, IntraNode::kMesh);
-  cluster.node.gpu_link.value = 450_GBps;
+  cluster.node().gpu_link.value = 450_GBps;
   auto const topology = Topology{cluster};
   CHECK(link_names(topology, topology.within_node(0, 2)) ==
         Names{"gpu0.nvlink.out", "gpu0.nvlink.gpu2", "gpu2.nvlink.in"});
@@ -98,7 +98,7 @@ TEST_CASE("a DGX-1's GPUs reach four others over one or two links and three over
   // `nvidia-smi topo -m` of 8 V100: NV2 between 0 and 3, NV1 between 0 and 1, SYS between 0 and 5, which share the
   // neighbours 1 (NV1, NV2) and 4 (NV2, NV1): equally wide, so the one that begins wider is found first.
   auto cluster = tests::ideal_cluster(1, 8, IntraNode::kCubeMesh);
-  cluster.node.gpu_link.value = 150_GBps;
+  cluster.node().gpu_link.value = 150_GBps;
   auto const topology = Topology{cluster};
   CHECK(link_names(topology, topology.within_node(0, 3)) ==
         Names{"gpu0.nvlink.out", "gpu0.nvlink.gpu3", "gpu3.nvlink.in"});
@@ -125,7 +125,7 @@ TEST_CASE("a bridge joins two GPUs, and PCIe the pairs", "[topology]") {
 
 TEST_CASE("the trays of a rack share NVLink, and each has its own memory and NICs", "[topology]") {
   auto cluster = tests::h100_like(2);  // 8 GPUs as two trays of 4
-  cluster.node.gpus_per_host = 4;
+  cluster.node().gpus_per_host = 4;
   cluster.fabric.transport.has_gpu_direct = false;
   auto const topology = Topology{cluster};
   CHECK(link_names(topology, topology.within_node(0, 7)) == Names{"gpu0.nvlink.out", "gpu7.nvlink.in"});
@@ -173,8 +173,8 @@ TEST_CASE("ports that are not plugged in leave their GPUs to share a NIC", "[top
 
 TEST_CASE("several NICs of one GPU are drawn as one of their summed rate", "[topology]") {
   auto cluster = tests::h100_like(2);
-  cluster.node.nics = 32;
-  cluster.node.nic.value = cluster.fabric.port.value = BytesPerSecond{12.5e9};
+  cluster.node().nics = 32;
+  cluster.node().nic.value = cluster.fabric.port.value = BytesPerSecond{12.5e9};
   auto const topology = Topology{cluster};
   CHECK(topology.nics() == 8);
   CHECK(rate_of(topology, "nic7.in") == 50_GBps);
@@ -241,7 +241,7 @@ TEST_CASE("the topology of a large cluster is as small as that of one node", "[t
 
 TEST_CASE("a node without a network has no NIC to leave by", "[topology]") {
   auto cluster = tests::h100_like(1);
-  cluster.node.nics = 0;
+  cluster.node().nics = 0;
   auto const topology = Topology{cluster};
   CHECK(topology.nics() == 0);
   CHECK_THROWS_AS(topology.out_of_node(0), InternalError);

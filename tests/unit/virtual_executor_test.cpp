@@ -70,7 +70,7 @@ TEST_CASE("an operation waits for operations of other streams", "[engine]") {
 TEST_CASE("the host issues at its own pace, and kernels shorter than that wait for it", "[engine][host]") {
   // Issue every 5 us: at 5, 10, 15. Each kernel takes 1 us, so the last ends at 16 us.
   auto cluster = tests::crossbar_node(1, 1_GBps, 0_us);
-  cluster.node.host.launch.value = 5_us;
+  cluster.node().host.launch.value = 5_us;
   auto job = Job{1};
   auto const stream = job.role.stream("compute");
   for (auto const* name : {"one", "two", "three"}) job.delay(stream, name, 1_us);
@@ -84,7 +84,7 @@ TEST_CASE("the host runs ahead of long kernels until it synchronises", "[engine]
   // Issue at 5 and 10 us; the kernels run 5–25 and 25–45. The host waits for the second, works 2 us, and issues the
   // third at 45 + 2 + 5 = 52 us.
   auto cluster = tests::crossbar_node(1, 1_GBps, 0_us);
-  cluster.node.host.launch.value = 5_us;
+  cluster.node().host.launch.value = 5_us;
   auto job = Job{1};
   auto const stream = job.role.stream("compute");
   job.delay(stream, "one", 20_us);
@@ -108,7 +108,7 @@ TEST_CASE("a GEMM takes its FLOPs over the peak, or its bytes over the bandwidth
     return job.run(cluster).step_time;
   };
   CHECK(run() == 2_us);
-  cluster.node.gpu.memory_bandwidth.value = 1000_GBps;
+  cluster.node().gpu.memory_bandwidth.value = 1000_GBps;
   CHECK(run() == 6_us);
 }
 
@@ -167,7 +167,7 @@ TEST_CASE("a memory-bound kernel and a collective share the memory's bandwidth",
   // kernel moves 100 MB. Fair rates on memory: the collective grows to x on the port and x/2 on memory, the kernel to x
   // on memory: 1.5 x = 100 GB/s, x = 66.7 GB/s. Both need 100 MB at 66.7 GB/s: 1.5 ms.
   auto cluster = tests::flat_cluster(2, 100_GBps, 0_us);
-  cluster.node.gpu.memory_bandwidth.value = 100_GBps;
+  cluster.node().gpu.memory_bandwidth.value = 100_GBps;
   cluster.library.memory_bytes_per_wire_byte.value = 0.5;
   auto job = Job{2};
   auto const all = job.builder.communicator("data", {Axis::kData});
@@ -185,7 +185,7 @@ TEST_CASE("a memory-bound kernel and a collective share the memory's bandwidth",
 TEST_CASE("compute that starts under a collective has the SMs that are left", "[engine][contention]") {
   // 2 us alone (see above). The collective has one channel, which holds one of 5 SMs: 2 / 0.8 = 2.5 us.
   auto cluster = tests::flat_cluster(2, 1_GBps, 0_us);
-  cluster.node.gpu.sm_count.value = 5;
+  cluster.node().gpu.sm_count.value = 5;
   auto job = Job{2};
   auto const all = job.builder.communicator("data", {Axis::kData});
   auto const compute = job.role.stream("compute");
@@ -247,8 +247,8 @@ TEST_CASE("free communication takes no time, waits for nobody and holds no SMs, 
   // The host issues a reduction at 1 us and a GEMM that waits for it at 2 us: by then the reduction is long over. With
   // all SMs 2 · 1000³ FLOPs at 1e15 FLOP/s take 2 us, until 4 us.
   auto cluster = tests::crossbar_node(2, 1_GBps, 10_us);
-  cluster.node.host.launch.value = 1_us;
-  cluster.node.host.communication_launch.value = 1_us;
+  cluster.node().host.launch.value = 1_us;
+  cluster.node().host.communication_launch.value = 1_us;
   for (auto const fidelity : {engine::Fidelity::kFolded, engine::Fidelity::kExact}) {
     auto job = Job{2};
     auto const all = job.builder.communicator("all", {Axis::kData});

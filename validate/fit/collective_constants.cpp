@@ -45,7 +45,7 @@ struct Unit<Bytes> {
 
 /// What NCCL's tuner believes that LL reaches inside a node: the unit in which a link's limit is fitted.
 BytesPerSecond tuner_ll_limit(Cluster const& cluster) {
-  auto const architecture = cluster.node.gpu.architecture();
+  auto const architecture = cluster.node().gpu.architecture();
   return cluster.library.tuning.ll_limit[static_cast<std::size_t>(architecture)].front();
 }
 
@@ -60,7 +60,7 @@ bool is_exchange(CollectiveCase const& one) {
 }
 bool has_multicast(CollectiveCase const& one) {
   return is_inside(one) && one.record().kind == MeasuredKind::kAllReduce &&
-         one.cluster().node.link.multicast_efficiency.value > 0;
+         one.cluster().node().link.multicast_efficiency.value > 0;
 }
 bool is_rack(CollectiveCase const& one) {
   return one.layout().most_ranks_per_node() > 8;
@@ -72,26 +72,26 @@ std::string only_if(bool applies, std::string const& owner) {
 
 // Owners.
 std::string ring_link(CollectiveCase const& one) {
-  return only_if(is_inside(one) && !is_exchange(one) && one.record().ranks > 2, one.cluster().node.link.name);
+  return only_if(is_inside(one) && !is_exchange(one) && one.record().ranks > 2, one.cluster().node().link.name);
 }
 std::string pair_link(CollectiveCase const& one) {
-  return only_if(is_inside(one) && !is_exchange(one) && one.record().ranks == 2, one.cluster().node.link.name);
+  return only_if(is_inside(one) && !is_exchange(one) && one.record().ranks == 2, one.cluster().node().link.name);
 }
 std::string peer_link(CollectiveCase const& one) {
-  return only_if(is_inside(one) && is_exchange(one), one.cluster().node.link.name);
+  return only_if(is_inside(one) && is_exchange(one), one.cluster().node().link.name);
 }
 std::string multicast_link(CollectiveCase const& one) {
-  return only_if(has_multicast(one) && !is_rack(one), one.cluster().node.link.name);
+  return only_if(has_multicast(one) && !is_rack(one), one.cluster().node().link.name);
 }
 std::string rack_link(CollectiveCase const& one) {
-  return only_if(has_multicast(one) && is_rack(one), one.cluster().node.link.name);
+  return only_if(has_multicast(one) && is_rack(one), one.cluster().node().link.name);
 }
 std::string any_multicast_link(CollectiveCase const& one) {
-  return only_if(has_multicast(one), one.cluster().node.link.name);
+  return only_if(has_multicast(one), one.cluster().node().link.name);
 }
 std::string limited_link(CollectiveCase const& one) {
-  return only_if(is_inside(one) && !is_between(one) && one.cluster().node.link.ll_limit.has_value(),
-                 one.cluster().node.link.name);
+  return only_if(is_inside(one) && !is_between(one) && one.cluster().node().link.ll_limit.has_value(),
+                 one.cluster().node().link.name);
 }
 std::string transport(CollectiveCase const& one) {
   return only_if(is_between(one), one.cluster().fabric.transport.name);
@@ -139,7 +139,7 @@ std::string exchange_of_one_process(CollectiveCase const& one) {
 
 // Pools.
 std::string links(CollectiveCase const& one) {
-  return one.cluster().node.link.is_nvlink ? "nvlink" : one.cluster().node.link.name;
+  return one.cluster().node().link.is_nvlink ? "nvlink" : one.cluster().node().link.name;
 }
 std::string transports(CollectiveCase const& one) {
   return one.cluster().fabric.transport.is_rdma ? "rdma" : "sockets";
@@ -205,7 +205,8 @@ constexpr Constant constant(std::string_view path, double neutral, double doubt,
 
 template <auto... Way>
 constexpr Constant of_link(std::string_view path, double neutral, double doubt, double spread, Owner owner) {
-  return constant<&Cluster::node, &hardware::Node::link, Way...>(path, neutral, doubt, spread, owner, links);
+  return constant<&Cluster::groups, 0, &hardware::NodeGroup::node, &hardware::Node::link, Way...>(path, neutral, doubt,
+                                                                                                  spread, owner, links);
 }
 template <auto... Way>
 constexpr Constant of_transport(std::string_view path, double neutral, double doubt, double spread, Owner owner) {
@@ -221,7 +222,7 @@ constexpr Constant of_library(std::string_view path, double neutral, double doub
 constexpr Constant ll_limit() {
   auto result = of_link<&Link::ll_limit>("node.link.ll_limit", 0.6, 0.5, 1.0, limited_link);
   result.set = [](Cluster& to, double value) {
-    if (auto& limit = to.node.link.ll_limit) limit->value = tuner_ll_limit(to) * value;
+    if (auto& limit = to.node().link.ll_limit) limit->value = tuner_ll_limit(to) * value;
   };
   return result;
 }

@@ -87,10 +87,11 @@ bool forces_the_same(CollectiveRecord const& a, CollectiveRecord const& b) {
 bool are_twins(CollectiveCase const& a, CollectiveCase const& b) {
   auto const& one = a.cluster();
   auto const& other = b.cluster();
-  return a.record().system != b.record().system && key_of(a) == key_of(b) && one.node.gpu.name == other.node.gpu.name &&
-         one.node.link.name == other.node.link.name && one.fabric.transport.name == other.fabric.transport.name &&
-         one.node.nics == other.node.nics && one.node.nic.value == other.node.nic.value &&
-         one.library.name == other.library.name && forces_the_same(a.record(), b.record());
+  return a.record().system != b.record().system && key_of(a) == key_of(b) &&
+         one.node().gpu.name == other.node().gpu.name && one.node().link.name == other.node().link.name &&
+         one.fabric.transport.name == other.fabric.transport.name && one.node().nics == other.node().nics &&
+         one.node().nic.value == other.node().nic.value && one.library.name == other.library.name &&
+         forces_the_same(a.record(), b.record());
 }
 
 }  // namespace

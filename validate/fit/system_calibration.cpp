@@ -16,7 +16,7 @@ class TwoNumbers {
     auto const leaves_nodes = std::ranges::any_of(cases, [](auto const* one) { return one->layout().nodes() > 1; });
     auto& cluster = cases.front()->constants();
     auto const link = [](auto member) {
-      return [member](hardware::Cluster& its) -> double& { return (its.node.link.*member).value; };
+      return [member](hardware::Cluster& its) -> double& { return (its.node().link.*member).value; };
     };
     using hardware::Link;
     auto candidates = std::vector<Efficiency>{};

@@ -73,7 +73,7 @@ struct Lanes {
 };
 
 Lanes lanes_of(CollectiveRecord const& record, hardware::Cluster const& machine) {
-  auto const& node = machine.node;
+  auto const& node = machine.node();
   auto lanes = Lanes{};
   lanes.in_node = static_cast<double>(std::min(record.ranks, node.gpus));
   lanes.nodes = std::ceil(static_cast<double>(record.ranks) / lanes.in_node);
@@ -89,7 +89,7 @@ Lanes lanes_of(CollectiveRecord const& record, hardware::Cluster const& machine)
 BytesPerSecond most_possible(CollectiveRecord const& record, hardware::Cluster const& machine, Lanes const& lanes) {
   auto const factor = bus_factor(record.kind, record.ranks);
   auto const is_all_reduce = record.kind == MeasuredKind::kAllReduce;
-  auto const reduces_in_switch = is_all_reduce && machine.node.link.multicast_efficiency.value > 0;
+  auto const reduces_in_switch = is_all_reduce && machine.node().link.multicast_efficiency.value > 0;
   auto const within = reduces_in_switch ? lanes.link * factor : lanes.link;
   if (lanes.nodes < 2) return within;
   auto const share = (lanes.nodes - 1) / lanes.nodes;

@@ -37,7 +37,7 @@ std::string other_library(std::string const& library, hardware::Cluster const& m
 }
 
 std::string other_device(std::string const& device, hardware::Cluster const& machine) {
-  auto const& gpu = machine.node.gpu;
+  auto const& gpu = machine.node().gpu;
   if (are_of_one_model(device, gpu.description)) return {};
   return fmt::format("was measured on {}, but {} has {} ({}): name the cluster that was measured", one_line(device),
                      machine.name, gpu.name, gpu.description);

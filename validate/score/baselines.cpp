@@ -18,7 +18,7 @@ double distance(CollectiveCase const& a, CollectiveCase const& b) {
     return one.layout().nodes() > 1 ? one.cluster().fabric.transport.name : std::string{};
   };
   auto const is_other_network = network(a) != network(b);
-  auto const is_other_link = a.cluster().node.link.name != b.cluster().node.link.name;
+  auto const is_other_link = a.cluster().node().link.name != b.cluster().node().link.name;
   auto const ratio = static_cast<double>(a.record().ranks) / static_cast<double>(b.record().ranks);
   return (is_other_network ? 100 : 0) + (is_other_link ? 10 : 0) + std::abs(std::log2(ratio));
 }

@@ -10,10 +10,10 @@ namespace {
 
 /// Nodes are filled, but where the record says that fewer GPUs of each took part. (Of a rack it counts trays.)
 collectives::Layout layout_of(CollectiveRecord const& record, hardware::Cluster const& cluster) {
-  auto const filled = collectives::layout_of(record.ranks, cluster.node.gpus);
-  if (!record.cluster || cluster.node.gpus_per_host) return filled;
+  auto const filled = collectives::layout_of(record.ranks, cluster.node().gpus);
+  if (!record.cluster || cluster.node().gpus_per_host) return filled;
   auto const each = record.cluster->at("gpus_per_node").integer_from(1);
-  if (each >= cluster.node.gpus || record.ranks % each != 0) return filled;
+  if (each >= cluster.node().gpus || record.ranks % each != 0) return filled;
   auto layout = collectives::Layout{};
   layout.ranks = record.ranks;
   layout.runs = {{record.ranks / each, each}};
@@ -33,9 +33,9 @@ CollectiveCase::CollectiveCase(CollectiveRecord const& record, hardware::Cluster
     throw InputError{fmt::format("{}: found {} ranks, but its machine has {} GPUs; correct one of them", record.id,
                                  record.ranks, cluster.gpus())};
   auto const nodes = layout_of(record, cluster).nodes();
-  if (nodes > cluster.nodes)
+  if (nodes > cluster.nodes())
     throw InputError{fmt::format("{}: found {} nodes, but its machine has {}; correct one of them", record.id, nodes,
-                                 cluster.nodes)};
+                                 cluster.nodes())};
   machine_ = std::make_unique<Machine>(std::move(cluster), record);
 }
 
@@ -51,7 +51,7 @@ collectives::Folded CollectiveCase::fold(Bytes size, collectives::Candidate cons
     return collectives::fold_as(
         machine.chooser.request({*kind, size, program::Reduction::kSum, record_->type, {}}, way));
   // Every rank sends to the next one: the first pair that leaves the node, if one does, is the slowest.
-  auto const gpus = machine.cluster.node.gpus;
+  auto const gpus = machine.cluster.node().gpus;
   auto const from = RankId{static_cast<std::size_t>(record_->ranks > gpus ? gpus - 1 : 0)};
   auto const to = RankId{(from.index() + 1) % static_cast<std::size_t>(record_->ranks)};
   return collectives::fold_message(size, from, to, machine.cluster, machine.topology);

@@ -47,13 +47,13 @@ class CollectiveCase {
   /// Whether constants are fitted to it: healthy by today's software, on GPUs that are not older than NCCL's present
   /// constants, and not reduced in the network, which says nothing about the transport between hosts.
   [[nodiscard]] bool is_fitted() const {
-    auto const& gpu = cluster().node.gpu;
+    auto const& gpu = cluster().node().gpu;
     return record_->health == "healthy" && (!gpu.compute_capability || gpu.has_capability(70)) &&
            !record_->environment.contains("SHARP");
   }
   /// Whether its errors are summed up: healthy, of NCCL, on GPUs with tensor cores. The others are reported.
   [[nodiscard]] bool is_scored() const {
-    return record_->is_healthy() && record_->library == "nccl" && cluster().node.gpu.has_capability(70);
+    return record_->is_healthy() && record_->library == "nccl" && cluster().node().gpu.has_capability(70);
   }
   /// Whether the constants of its machine were fitted to this record, or to its like from the same system.
   [[nodiscard]] bool was_seen() const {

@@ -68,7 +68,7 @@ constexpr std::int64_t kLanes = 16;
 
 /// Of the GPU's slot; nothing if it is older, or no PCIe.
 std::optional<std::int64_t> generation_of(Cluster const& cluster) {
-  auto const& slot = cluster.node.gpu.pcie;
+  auto const& slot = cluster.node().gpu.pcie;
   auto const generation = slot ? 3 + std::llround(std::log2(slot->value / kThirdGeneration)) : 0;
   return generation >= 3 && generation <= kLatestGeneration ? std::optional<std::int64_t>{generation} : std::nullopt;
 }
@@ -81,7 +81,7 @@ std::string slower_pcie(CollectiveCase const& one, Degree halvings) {
 
 /// Of GPUs and NICs; the latter run no faster than their slots.
 void slow_pcie(Cluster& cluster, CollectiveCase const& /*one*/, Degree halvings) {
-  auto& node = cluster.node;
+  auto& node = cluster.node();
   auto const share = std::exp2(-static_cast<double>(halvings));
   if (is_linked_by_pcie(node)) node.gpu_link.value = node.gpu_link.value * share;
   node.pcie.value = node.pcie.value * share;
@@ -90,7 +90,7 @@ void slow_pcie(Cluster& cluster, CollectiveCase const& /*one*/, Degree halvings)
 }
 
 void lose_peers(Cluster& cluster) {
-  auto& node = cluster.node;
+  auto& node = cluster.node();
   node.gpu_link = node.gpu.pcie.value_or(node.pcie);
   node.intra = IntraNode::kPcieStaged;
   node.link = hw_profiles::read_link(io::string_node("pcie-staged", "link"));
@@ -108,15 +108,15 @@ std::vector<Degree> few_channels(CollectiveCase const& one) {
 void limit_channels(Cluster& cluster, CollectiveCase const& one, Degree left) {
   auto const share = static_cast<double>(left) / static_cast<double>(one.graph().ring.count);
   cluster.library.environment["NCCL_MAX_NCHANNELS"] = std::to_string(left);
-  cluster.node.gpu_link.value = cluster.node.gpu_link.value * share;
-  cluster.node.nic.value = cluster.node.nic.value * share;
+  cluster.node().gpu_link.value = cluster.node().gpu_link.value * share;
+  cluster.node().nic.value = cluster.node().nic.value * share;
 }
 
 auto const kFaults = std::to_array<Fault>({
     {"NVLS switched off",
      [](CollectiveCase const& one) {
-       return shares_node(one) && one.cluster().node.intra == IntraNode::kNvSwitch &&
-              one.cluster().node.link.multicast_efficiency.value > 0 && !is_set(one, "NCCL_NVLS_ENABLE");
+       return shares_node(one) && one.cluster().node().intra == IntraNode::kNvSwitch &&
+              one.cluster().node().link.multicast_efficiency.value > 0 && !is_set(one, "NCCL_NVLS_ENABLE");
      },
      once, [](CollectiveCase const&, Degree) { return std::string{"NVLS switched off"}; },
      [](Cluster& cluster, CollectiveCase const&, Degree) { cluster.library.environment["NCCL_NVLS_ENABLE"] = "0"; }},
@@ -131,7 +131,7 @@ auto const kFaults = std::to_array<Fault>({
      [](Cluster& cluster, CollectiveCase const&, Degree left) { cluster.fabric.ports_per_node = left; }},
     {"slower PCIe",
      [](CollectiveCase const& one) {
-       return generation_of(one.cluster()) && (leaves_node(one) || is_linked_by_pcie(one.cluster().node));
+       return generation_of(one.cluster()) && (leaves_node(one) || is_linked_by_pcie(one.cluster().node()));
      },
      [](CollectiveCase const&) {
        return std::vector<Degree>{1, 2};
@@ -142,14 +142,14 @@ auto const kFaults = std::to_array<Fault>({
      [](CollectiveCase const&, Degree) { return std::string{"TCP instead of RDMA"}; },
      [](Cluster& cluster, CollectiveCase const&, Degree) { cluster.fabric.transport = sockets(); }},
     {"no peer-to-peer inside the node",
-     [](CollectiveCase const& one) { return shares_node(one) && one.cluster().node.intra != IntraNode::kPcieStaged; },
+     [](CollectiveCase const& one) { return shares_node(one) && one.cluster().node().intra != IntraNode::kPcieStaged; },
      once, [](CollectiveCase const&, Degree) { return std::string{"no peer-to-peer between GPUs of a node"}; },
      [](Cluster& cluster, CollectiveCase const&, Degree) { lose_peers(cluster); }},
     {"half of the NVLinks",
-     [](CollectiveCase const& one) { return shares_node(one) && one.cluster().node.link.is_nvlink; }, once,
+     [](CollectiveCase const& one) { return shares_node(one) && one.cluster().node().link.is_nvlink; }, once,
      [](CollectiveCase const&, Degree) { return std::string{"half of each GPU's NVLinks"}; },
      [](Cluster& cluster, CollectiveCase const&, Degree) {
-       if (cluster.node.link.is_nvlink) cluster.node.gpu_link.value = cluster.node.gpu_link.value * 0.5;
+       if (cluster.node().link.is_nvlink) cluster.node().gpu_link.value = cluster.node().gpu_link.value * 0.5;
      }},
     {"fewer channels",
      [](CollectiveCase const& one) { return !is_set(one, "NCCL_MAX_NCHANNELS") && !is_set(one, "NCCL_MIN_NCHANNELS"); },

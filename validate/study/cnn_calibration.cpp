@@ -40,7 +40,7 @@ std::optional<double> ratio_of(StepRecord const& record, StepReplay const& repla
 
 StepReplay with_compute(StepReplay replay, double factor) {
   replay.cluster.stack.compute.value *= factor;
-  replay.cluster.node.gpu.efficiency.memory.value /= factor;
+  replay.cluster.node().gpu.efficiency.memory.value /= factor;
   return replay;
 }
 
@@ -59,7 +59,7 @@ CnnCalibration::CnnCalibration(std::vector<StepRecord> const& records, std::opti
 }
 
 CnnCalibration::Key CnnCalibration::key_of(StepRecord const& record, StepReplay const& replay, std::string model) {
-  return {record.family, replay.cluster.node.gpu.name, std::move(model)};
+  return {record.family, replay.cluster.node().gpu.name, std::move(model)};
 }
 
 /// Launches take their time whatever the factor is, hence in turns.

@@ -30,7 +30,7 @@ void add_step(validate::ComputeMeasurements& result, validate::StepRecord const&
     return skipped.push_back(fmt::format("{}: {}", record.id, reason->reason));
   auto const predict = [replay = std::get<StepReplay>(std::move(replay))](hardware::Node const& node) {
     auto changed = replay;
-    changed.cluster.node = node;
+    changed.cluster.node() = node;
     return simulated_time(changed);
   };
   result.steps.push_back({record.id, *measured, predict});

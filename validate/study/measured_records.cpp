@@ -33,7 +33,7 @@ void check_hosts(std::string const& file, records::CollectiveLog const& log, har
   auto ranks = std::map<std::string, std::int64_t>{};
   for (auto const& rank : log.seen_ranks) ++ranks[rank.host];
   if (ranks.size() < 2) return;
-  auto const in_host = cluster.node.gpus_on_host();
+  auto const in_host = cluster.node().gpus_on_host();
   for (auto const& [host, count] : ranks)
     if (count != in_host)
       throw InputError{

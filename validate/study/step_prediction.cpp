@@ -67,13 +67,13 @@ StepAnswer simulated(StepRecord const& record, StepReplay const& replay) {
   auto const timeline = engine::run(step, machine);
   auto const summary = reports::summarize(timeline);
   auto const ranks = static_cast<double>(replay.plan.ranks);
-  auto const nodes = divide_up(replay.plan.ranks, replay.cluster.node.gpus);
+  auto const nodes = divide_up(replay.plan.ranks, replay.cluster.node().gpus);
   auto answer = StepAnswer{.step_time = to_seconds(summary.step_time),
                            .peak_memory = memory_of(summary, software_of(record).memory),
                            .tokens_per_gpu = static_cast<double>(step.facts.tokens) / ranks,
                            .model_flops = step.facts.model_flops * (1 / ranks),
-                           .peak = *replay.cluster.node.gpu.peak(replay.plan.precision),
-                           .gpu = replay.cluster.node.gpu.name,
+                           .peak = *replay.cluster.node().gpu.peak(replay.plan.precision),
+                           .gpu = replay.cluster.node().gpu.name,
                            .nodes = nodes,
                            .is_recomputed = replay.plan.recompute != strategies::Recompute::kNone,
                            .is_fitted = !replay.plan.linear_type && has_seen(replay.cluster.stack, record, nodes),
@@ -81,7 +81,7 @@ StepAnswer simulated(StepRecord const& record, StepReplay const& replay) {
                            .notes = replay.near_to};
   if (measures(record, StepQuantity::kMicroStepTime)) answer.micro_step_time = micro_step_time(replay, machine);
   for (auto const& each : replay.assumed) answer.notes.push_back("assumed: " + each);
-  if (auto const& gpu = replay.cluster.node.gpu; gpu.efficiency.gemm.basis == hardware::Basis::kAssumed)
+  if (auto const& gpu = replay.cluster.node().gpu; gpu.efficiency.gemm.basis == hardware::Basis::kAssumed)
     answer.notes.push_back(fmt::format("what kernels reach on {} is assumed", gpu.name));
   if (!summary.fits) answer.notes.emplace_back("predicted not to fit");
   return answer;

@@ -77,7 +77,7 @@ void find_own_links(hardware::Node const& node, GraphSearch const& search, Links
 }
 
 void find_pcie_links(Cluster const& cluster, GraphSearch const& search, Environment const& environment, Links& links) {
-  auto const& node = cluster.node;
+  auto const& node = cluster.node();
   links.port = counted(search.pcie, node.gpu.pcie.value_or(node.pcie).value);
   if (links.ranks > node.gpus_per_pcie_switch && node.host.cpu == hardware::CpuVendor::kIntel)
     links.port *= search.intel_pcie_share;
@@ -89,7 +89,7 @@ void find_pcie_links(Cluster const& cluster, GraphSearch const& search, Environm
 /// The NICs near the group's GPUs. Several of one GPU count as one of their summed rate: so plugins present them
 /// (aws-ofi-nccl groups them by PCIe switch, NCCL fuses ports).
 void find_nics(Placement const& placement, Cluster const& cluster, GraphSearch const& search, Links& links) {
-  auto const& node = cluster.node;
+  auto const& node = cluster.node();
   auto const plugged = cluster.nics();
   auto const each = static_cast<double>(std::max<std::int64_t>(1, plugged / node.gpus));
   links.nics = links.ranks == placement.ranks_per_node ? placement.nics(links.ranks) : std::min(links.ranks, plugged);
@@ -207,7 +207,7 @@ void count_nodes(Placement const& placement, Cluster const& cluster, Environment
   graph.ranks = placement.ranks;
   graph.nodes = placement.nodes;
   graph.ranks_per_node = placement.ranks_per_node;
-  auto const tray = cluster.node.gpus_on_host();
+  auto const tray = cluster.node().gpus_on_host();
   if (environment.mnnvl != false || graph.ranks_per_node <= tray) return;
   graph.nodes *= divide_up(graph.ranks_per_node, tray);
   graph.ranks_per_node = tray;
@@ -217,7 +217,7 @@ void count_nodes(Placement const& placement, Cluster const& cluster, Environment
 
 Graph find_graph(Placement const& placement, Cluster const& cluster, Environment const& environment) {
   auto const& search = cluster.library.tuning.search;
-  auto const& node = cluster.node;
+  auto const& node = cluster.node();
   auto const architecture = static_cast<std::size_t>(node.gpu.architecture());
   auto graph = Graph{};
   count_nodes(placement, cluster, environment, graph);

@@ -48,7 +48,7 @@ class Model {
         tuning_{request.cluster.library.tuning},
         algorithm_{algorithm},
         protocol_{protocol},
-        architecture_{request.cluster.node.gpu.architecture()},
+        architecture_{request.cluster.node().gpu.architecture()},
         ranks_{real(graph_.ranks)},
         per_node_{ranks_ / real(graph_.nodes)} {}
 
@@ -114,7 +114,7 @@ Channels const& Model::channels() const {
 /// Of one node by the GPU, of several by the host's CPU.
 double Model::ll_limit() const {
   auto const cpu =
-      request_.cluster.node.host.cpu == hardware::CpuVendor::kAmd ? Architecture::kAmpere : Architecture::kVolta;
+      request_.cluster.node().host.cpu == hardware::CpuVendor::kAmd ? Architecture::kAmpere : Architecture::kVolta;
   auto const row = graph_.nodes == 1 ? architecture_ : cpu;
   return tuning_.ll_limit[static_cast<std::size_t>(row)][column()].count();
 }
@@ -193,7 +193,7 @@ double Model::tree_correction() const {
   auto const size = floor_log2(request_.size.count() / kLines);
   auto const& table = tuning_.tree_correction[static_cast<std::size_t>(protocol_)];
   auto const corrects_nvls_tree = tuning_.corrects_nvls_tree && architecture_ == Architecture::kBlackwell &&
-                                  request_.cluster.node.host.cpu != hardware::CpuVendor::kOther;
+                                  request_.cluster.node().host.cpu != hardware::CpuVendor::kOther;
   auto const holds = is(Algorithm::kTree)       ? size < kTreeSizes
                      : is(Algorithm::kNvlsTree) ? corrects_nvls_tree && size < std::ssize(table)
                                                 : false;

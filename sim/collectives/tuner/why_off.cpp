@@ -49,7 +49,7 @@ std::string_view collnet_off(TunerRequest const& request, Algorithm algorithm) {
   if (graph.nodes == 1) return "is for several nodes";
   if (!graph.has_network_reduction) return "needs SHARP in the network (NCCL_COLLNET_ENABLE)";
   if (graph.ranks_per_node > kMostCollNetRanks) return "more than eight GPUs a node";
-  if (algorithm == Algorithm::kCollNetDirect && request.cluster.node.intra != hardware::IntraNode::kNvSwitch)
+  if (algorithm == Algorithm::kCollNetDirect && request.cluster.node().intra != hardware::IntraNode::kNvSwitch)
     return "needs an NVSwitch";
   if (request.kind != CollectiveKind::kAllReduce && graph.ranks_per_node > graph.ring.count)
     return "needs a NIC for each GPU";
@@ -67,7 +67,7 @@ std::string_view pat_off(TunerRequest const& request) {
 
 std::string_view ll128_off(TunerRequest const& request) {
   if (request.environment.mask(request.kind).protocols_are_set) return "";
-  if (!request.cluster.node.gpu.has_capability(70)) return "LL128 needs compute capability 7.0";
+  if (!request.cluster.node().gpu.has_capability(70)) return "LL128 needs compute capability 7.0";
   if (request.graph.ranks_per_node > 1 && !request.graph.is_nvlink) return "LL128 needs NVLink inside the node";
   return "";
 }
