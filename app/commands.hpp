@@ -10,7 +10,7 @@
 /// The subcommands, one file each. Each prints its answer on standard output and gives the exit code.
 namespace twinstep::app {
 
-/// What the program returns (see the README).
+/// What the program returns (docs/asking.md, "Exit codes").
 enum ExitCode : int { kDone = 0, kGateMissed = 1, kInputWrong = 2, kSomethingAbsent = 3, kOurBug = 4 };
 
 struct SimulateOptions {

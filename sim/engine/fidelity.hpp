@@ -9,7 +9,7 @@
 namespace twinstep::engine {
 
 /// How closely the network is followed. Alone on it, a collective takes as long by all three
-/// (sim/collectives/README.md, "Three fidelities", says where it does not).
+/// (docs/collectives.md, "Three fidelities", says where it does not).
 enum class Fidelity : std::uint8_t {
   kExact,   ///< every message of every rank is an event on the network
   kFolded,  ///< ranks that are alike are one; a collective is a few phases that share links with what else runs
