@@ -78,6 +78,13 @@ class Documents(unittest.TestCase):
         self.assertGreater(len(named), 10)
         self.assertEqual([], [f"{name}: no {each} in {path}" for name, path, each in named if not holds(path, each)])
 
+    def test_the_map_shows_every_room_of_the_layers(self):
+        layers = (ROOT / "cmake" / "layers.txt").read_text(encoding="utf-8")
+        rooms = re.findall(r"^([\w/]+):", layers, re.MULTILINE)
+        shown = QUOTED.findall(text_of(ROOT / "docs" / "map.md"))
+        self.assertGreater(len(rooms), 20)
+        self.assertEqual([], [room for room in rooms if room not in shown])
+
     def test_every_page_is_reached_from_the_readme(self):
         reached, waiting = set(), [ROOT / "README.md"]
         while waiting:
