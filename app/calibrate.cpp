@@ -89,7 +89,7 @@ std::string calibration_text(CalibratedProfile const& profile, Study const& stud
   if (!measured.steps.empty()) text += fmt::format(", {} steps", measured.steps.size());
   auto separator = ": ";
   for (auto const& sweep : profile.sweeps) {
-    text += fmt::format("{}{} of {} to {} on {} ranks in {} node{}", separator, sweep.collective,
+    text += fmt::format("{}{} of {} to {} on {} ranks in {} node{}", separator, name_of(sweep.collective),
                         reports::memory_text(sweep.smallest), reports::memory_text(sweep.largest), sweep.ranks,
                         sweep.nodes, sweep.nodes == 1 ? "" : "s");
     separator = "; ";
@@ -156,7 +156,8 @@ reports::CalibrationReport report_of(CalibrationOutcome const& outcome, std::str
     report.numbers.push_back(
         {each.path, each.unit, each.before, each.value, (each.high - each.low) / 2, each.points, each.left_out});
   for (auto const& each : profile.sweeps)
-    report.sweeps.push_back({each.collective, each.ranks, each.nodes, each.smallest, each.largest});
+    report.sweeps.push_back(
+        {std::string{name_of(each.collective)}, each.ranks, each.nodes, each.smallest, each.largest});
   for (auto const& each : outcome.compute_errors)
     report.kernels.push_back({each.kind, each.points, each.before, each.fitted, each.held_out});
   for (auto const& each : outcome.study.skipped) report.skipped.push_back(each.reason);

@@ -22,8 +22,6 @@
 namespace twinstep::app {
 namespace {
 
-using program::CollectiveKind;
-
 /// A word of the command line. Throws InputError with the nearest that is known.
 template <class Enum>
 Enum word(std::string_view option, std::string text) {

@@ -91,7 +91,7 @@ hardware::SizeCorrection read_correction(Node const& node) {
 
 hardware::CollectiveCalibration read_calibration(NumberReader const& numbers, Node const& node) {
   node.allow_only({"collective", "ranks", "nodes", "smallest", "largest", "basis", "source", "corrections", "errors"});
-  auto calibration = hardware::CollectiveCalibration{.collective = text(node, "collective"),
+  auto calibration = hardware::CollectiveCalibration{.collective = node.at("collective").word<CollectiveKind>(),
                                                      .ranks = count(node.at("ranks")),
                                                      .nodes = count(node.at("nodes")),
                                                      .smallest = size(node.at("smallest")),
@@ -104,17 +104,20 @@ hardware::CollectiveCalibration read_calibration(NumberReader const& numbers, No
 }
 
 /// What a library without a choice does. Where a change lets something choose, it is kept and not used.
-std::map<std::string, hardware::FixedAlgorithm> read_algorithms(NumberReader const& numbers, Node const& library) {
+std::map<CollectiveKind, hardware::FixedAlgorithm> read_algorithms(NumberReader const& numbers, Node const& library) {
   auto const found = library.find("algorithms");
   auto const is_fixed = library.at("choice").word<hardware::Choice>() == hardware::Choice::kFixed;
   if (is_fixed && !found)
     library.fail("found the choice \"fixed\" without \"algorithms\", expected one for each collective",
                  R"(write {"all_reduce": {"algorithm": "ring", …}, …}, or choose "fastest")");
-  auto algorithms = std::map<std::string, hardware::FixedAlgorithm>{};
+  auto algorithms = std::map<CollectiveKind, hardware::FixedAlgorithm>{};
   if (!found) return algorithms;
+  found->allow_only(EnumNames<CollectiveKind>::values);
   for (auto const& [collective, each] : found->members()) {
     each.allow_only({"algorithm", "messages_per_step", "half_duplex_beyond"});
-    auto& fixed = algorithms[std::string{collective}];
+    auto const kind = find_enum<CollectiveKind>(collective);
+    if (!kind) continue;  // "comment"
+    auto& fixed = algorithms[*kind];
     fixed.algorithm = each.at("algorithm").word<hardware::Algorithm>();
     fixed.messages_per_step = numbers.sourced(each, "messages_per_step", count);
     if (each.find("half_duplex_beyond")) fixed.half_duplex_beyond = numbers.sourced(each, "half_duplex_beyond", size);

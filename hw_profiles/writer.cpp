@@ -138,7 +138,7 @@ std::string list_text(Values const& values) {
 
 void put(Writer& out, hardware::CollectiveCalibration const& calibration) {
   out.open("", '{');
-  put(out, "collective", calibration.collective);
+  put(out, "collective", name_of(calibration.collective));
   out.member("ranks", value_text(calibration.ranks));
   out.member("nodes", value_text(calibration.nodes));
   out.member("smallest", value_text(calibration.smallest));
@@ -162,7 +162,7 @@ void put(Writer& out, hardware::CollectiveCalibration const& calibration) {
 void put_algorithms(Writer& out, hardware::Library const& library) {
   out.open("algorithms", '{');
   for (auto const& [collective, fixed] : library.algorithms) {
-    out.open(collective, '{');
+    out.open(name_of(collective), '{');
     put(out, "algorithm", name_of(fixed.algorithm));
     put(out, "messages_per_step", fixed.messages_per_step);
     if (fixed.half_duplex_beyond) put(out, "half_duplex_beyond", *fixed.half_duplex_beyond);

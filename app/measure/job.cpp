@@ -97,12 +97,12 @@ DataType read_type(std::string const& text) {
   return *type;
 }
 
-std::optional<program::CollectiveKind> read_op(std::string const& option, std::string const& text) {
+std::optional<CollectiveKind> read_op(std::string const& option, std::string const& text) {
   constexpr std::string_view kNeighbours = "send_recv";
   if (text == kNeighbours) return std::nullopt;
-  auto const kind = find_enum<program::CollectiveKind>(text);
+  auto const kind = find_enum<CollectiveKind>(text);
   if (kind) return kind;
-  auto names = all_names<program::CollectiveKind>();
+  auto names = all_names<CollectiveKind>();
   names.push_back(kNeighbours);
   throw InputError{
       fmt::format("{} {}: found no such collective; {}", option, one_line(text), suggest_name(text, names))};

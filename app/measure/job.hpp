@@ -27,7 +27,7 @@ void check_backend(MeasureOptions const& options);
 /// The element type of an option. Throws InputError.
 [[nodiscard]] DataType read_type(std::string const& text);
 /// A collective, or nothing for "send_recv". Throws InputError.
-[[nodiscard]] std::optional<program::CollectiveKind> read_op(std::string const& option, std::string const& text);
+[[nodiscard]] std::optional<CollectiveKind> read_op(std::string const& option, std::string const& text);
 
 /// Warns of what makes measurements of `what` doubtful.
 void warn_of_doubts(std::string const& what, measure::Spread const& spread, measure::Sampling const& sampling);

@@ -27,7 +27,7 @@ struct CollectiveTime {
 
 /// Collectives of one machine whose times are known: by what is asked, and by ranks, nodes, strides and neighbours of
 /// the group. The steps of a strategy at several depths have most of them in common.
-using CollectiveTimes = std::map<std::tuple<program::CollectiveKind, program::Reduction, DataType, Bytes, std::int64_t,
+using CollectiveTimes = std::map<std::tuple<CollectiveKind, program::Reduction, DataType, Bytes, std::int64_t,
                                             std::int64_t, std::int64_t, std::int64_t, std::int64_t>,
                                  CollectiveTime>;
 

@@ -20,7 +20,6 @@ namespace {
 using namespace explore;
 
 using namespace literals;
-using program::CollectiveKind;
 
 constexpr auto kSmallestMessage = 1_KiB;
 constexpr auto kLargestMessage = 4_GiB;

@@ -11,7 +11,7 @@
 namespace twinstep::collectives {
 
 // ring.cpp
-[[nodiscard]] Schedule ring_schedule(program::CollectiveKind kind, std::int64_t ranks, std::int64_t root,
+[[nodiscard]] Schedule ring_schedule(CollectiveKind kind, std::int64_t ranks, std::int64_t root,
                                      std::int64_t ranks_per_node);
 [[nodiscard]] Timing ring_timing(FoldRequest const& request);
 [[nodiscard]] Folded fold_ring(FoldRequest const& request);
@@ -27,7 +27,7 @@ namespace twinstep::collectives {
 [[nodiscard]] Folded fold_collnet(FoldRequest const& request);
 
 // nvls.cpp
-[[nodiscard]] Schedule nvls_schedule(program::CollectiveKind kind, std::int64_t ranks);
+[[nodiscard]] Schedule nvls_schedule(CollectiveKind kind, std::int64_t ranks);
 [[nodiscard]] Timing nvls_timing(FoldRequest const& request);
 [[nodiscard]] Folded fold_nvls(FoldRequest const& request);
 
@@ -37,22 +37,22 @@ namespace twinstep::collectives {
 [[nodiscard]] Folded fold_nvls_tree(FoldRequest const& request);
 
 // pat.cpp
-[[nodiscard]] Schedule pat_schedule(program::CollectiveKind kind, std::int64_t ranks);
+[[nodiscard]] Schedule pat_schedule(CollectiveKind kind, std::int64_t ranks);
 [[nodiscard]] Timing pat_timing(FoldRequest const& request);
 [[nodiscard]] Folded fold_pat(FoldRequest const& request);
 
 // halving_doubling.cpp
-[[nodiscard]] Schedule halving_doubling_schedule(program::CollectiveKind kind, std::int64_t ranks);
+[[nodiscard]] Schedule halving_doubling_schedule(CollectiveKind kind, std::int64_t ranks);
 [[nodiscard]] Timing halving_doubling_timing(FoldRequest const& request);
 [[nodiscard]] Folded fold_halving_doubling(FoldRequest const& request);
 
 // binomial.cpp
-[[nodiscard]] Schedule binomial_schedule(program::CollectiveKind kind, std::int64_t ranks, std::int64_t root);
+[[nodiscard]] Schedule binomial_schedule(CollectiveKind kind, std::int64_t ranks, std::int64_t root);
 [[nodiscard]] Timing binomial_timing(FoldRequest const& request);
 [[nodiscard]] Folded fold_binomial(FoldRequest const& request);
 
 // pairwise.cpp
-[[nodiscard]] Schedule pairwise_schedule(program::CollectiveKind kind, std::int64_t ranks, std::int64_t root,
+[[nodiscard]] Schedule pairwise_schedule(CollectiveKind kind, std::int64_t ranks, std::int64_t root,
                                          std::int64_t ranks_per_node);
 /// The all_to_all that sends what `splits` say, in elements.
 [[nodiscard]] Schedule uneven_all_to_all(Splits splits, std::int64_t ranks_per_node = 1);
@@ -60,7 +60,7 @@ namespace twinstep::collectives {
 [[nodiscard]] Folded fold_pairwise(FoldRequest const& request);
 
 // naive.cpp
-[[nodiscard]] Schedule naive_schedule(program::CollectiveKind kind, std::int64_t ranks, std::int64_t root);
+[[nodiscard]] Schedule naive_schedule(CollectiveKind kind, std::int64_t ranks, std::int64_t root);
 [[nodiscard]] Timing naive_timing(FoldRequest const& request);
 [[nodiscard]] Folded fold_naive(FoldRequest const& request);
 

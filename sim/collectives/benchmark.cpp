@@ -4,8 +4,6 @@
 
 namespace twinstep::collectives {
 
-using program::CollectiveKind;
-
 Duration host_time(CollectiveKind kind, BenchmarkRun const& run, hardware::Library const& library) {
   auto const& cost = library.launcher(run.launcher);
   if (kind == CollectiveKind::kAllToAll) return cost.fixed.value + cost.per_peer.value * run.ranks;

@@ -3,10 +3,10 @@
 #include <optional>
 #include <utility>
 
+#include "sim/base/collective_kind.hpp"
 #include "sim/base/units.hpp"
 #include "sim/collectives/correction.hpp"
 #include "sim/hardware/library.hpp"
-#include "sim/program/kinds.hpp"
 
 namespace twinstep::collectives {
 
@@ -18,8 +18,7 @@ struct BenchmarkRun {
 };
 
 /// The host's time for one call. all_to_all hands over a send and a receive for each peer.
-[[nodiscard]] Duration host_time(program::CollectiveKind kind, BenchmarkRun const& run,
-                                 hardware::Library const& library);
+[[nodiscard]] Duration host_time(CollectiveKind kind, BenchmarkRun const& run, hardware::Library const& library);
 
 /// What a benchmark measures: launching on the host overlaps the work on the devices, so it is a smooth maximum of
 /// both, (host^4 + device^4)^(1/4), that is at most 19 % above the larger.

@@ -11,8 +11,6 @@
 namespace twinstep::collectives {
 namespace {
 
-using program::CollectiveKind;
-
 bool is_towards_root(CollectiveKind kind) {
   return kind == CollectiveKind::kReduce || kind == CollectiveKind::kGather;
 }

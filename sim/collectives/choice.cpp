@@ -17,15 +17,15 @@ bool is_forced_out(Forced const& forced, Algorithm algorithm, Protocol protocol)
 
 /// What libraries without a tuner take, and NCCL for what it builds from sends and receives: pairwise messages for all
 /// that has no ring. The others have to be asked for.
-bool is_usual(program::CollectiveKind kind, Algorithm algorithm) {
-  using enum program::CollectiveKind;
+bool is_usual(CollectiveKind kind, Algorithm algorithm) {
+  using enum CollectiveKind;
   if (kind == kAllToAll || kind == kGather || kind == kScatter) return algorithm == Algorithm::kPairwise;
   return algorithm == Algorithm::kRing || algorithm == Algorithm::kTree || algorithm == Algorithm::kBinomial;
 }
 
 /// NCCL reduces in switches of nodes and of the network in one pass (NVLS over several nodes with SHARP), and gathers
 /// and scatters over the network's switches; nothing measured says what these cost.
-bool has_cost(program::CollectiveKind kind, Algorithm algorithm, Placement const& placement) {
+bool has_cost(CollectiveKind kind, Algorithm algorithm, Placement const& placement) {
   return is_available(kind, algorithm) && !(algorithm == Algorithm::kNvls && placement.nodes > 1);
 }
 
@@ -64,7 +64,7 @@ Chooser::Chooser(Layout const& layout, hardware::Cluster const& cluster, topolog
   graph_.has_multicast = graph_.has_multicast && keeps_gpu_links(placement_, topology);
 }
 
-bool Chooser::is_tuned(program::CollectiveKind kind) const {
+bool Chooser::is_tuned(CollectiveKind kind) const {
   return tuner::is_tuned(kind) && !cluster_.library.tuning.from_version.empty() && placement_.ranks > 1;
 }
 
@@ -107,8 +107,8 @@ std::vector<Candidate> Chooser::usual_candidates(Question const& question) const
   return found;
 }
 
-Candidate Chooser::fixed_candidate(program::CollectiveKind kind) const {
-  auto const* const fixed = cluster_.library.fixed(name_of(kind));
+Candidate Chooser::fixed_candidate(CollectiveKind kind) const {
+  auto const* const fixed = cluster_.library.fixed(kind);
   if (!fixed)
     throw InputError{fmt::format("library {} does not say how it does {}; add it to its algorithms, or force one",
                                  cluster_.library.name, name_of(kind))};

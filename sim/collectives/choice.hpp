@@ -51,12 +51,12 @@ class Chooser {
   [[nodiscard]] tuner::Environment const& environment() const { return environment_; }
 
  private:
-  [[nodiscard]] bool is_tuned(program::CollectiveKind kind) const;
+  [[nodiscard]] bool is_tuned(CollectiveKind kind) const;
   [[nodiscard]] tuner::TunerRequest tuner_request(Question const& question) const;
   [[nodiscard]] std::vector<Candidate> tuned_candidates(Question const& question) const;
   [[nodiscard]] std::vector<Candidate> usual_candidates(Question const& question) const;
   /// The library's one way, on no thread block of a GPU.
-  [[nodiscard]] Candidate fixed_candidate(program::CollectiveKind kind) const;
+  [[nodiscard]] Candidate fixed_candidate(CollectiveKind kind) const;
 
   hardware::Cluster const& cluster_;
   topology::Topology const& topology_;

@@ -15,8 +15,6 @@
 namespace twinstep::collectives {
 namespace {
 
-using program::CollectiveKind;
-
 /// Where a participant of the schedule stands.
 struct Place {
   Schedule const& net;

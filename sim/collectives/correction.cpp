@@ -31,7 +31,7 @@ double factor_at(SizeCorrection const& correction, Bytes size) {
 }
 
 double transferred(CollectiveCalibration const& measured, Sweep const& asked) {
-  if (measured.collective != name_of(asked.kind)) return 0;
+  if (measured.collective != asked.kind) return 0;
   return std::exp2(-doublings(measured.ranks, asked.ranks) - doublings(measured.nodes, asked.nodes));
 }
 
@@ -53,7 +53,7 @@ double correction_of(hardware::Library const& library, Sweep const& asked, Bytes
 
 CollectiveCalibration const* calibration_at(hardware::Library const& library, Sweep const& asked, Bytes size) {
   for (auto const& each : library.calibrations)
-    if (each.collective == name_of(asked.kind) && each.ranks == asked.ranks && each.nodes == asked.nodes &&
+    if (each.collective == asked.kind && each.ranks == asked.ranks && each.nodes == asked.nodes &&
         each.smallest <= size && size <= each.largest)
       return &each;
   return nullptr;

@@ -2,16 +2,16 @@
 
 #include <cstdint>
 
+#include "sim/base/collective_kind.hpp"
 #include "sim/base/units.hpp"
 #include "sim/hardware/library.hpp"
-#include "sim/program/kinds.hpp"
 
 /// What measured sweeps of a cluster say beyond the constants of its library (hardware::CollectiveCalibration).
 namespace twinstep::collectives {
 
 /// A collective on a layout.
 struct Sweep {
-  program::CollectiveKind kind{};
+  CollectiveKind kind{};
   std::int64_t ranks = 1;
   std::int64_t nodes = 1;
 };

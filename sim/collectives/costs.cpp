@@ -85,7 +85,7 @@ Duration between_step(FoldRequest const& request, std::size_t level) {
 }
 
 std::int64_t messages_per_step(FoldRequest const& request) {
-  auto const* const fixed = request.cluster.library.fixed(name_of(request.kind));
+  auto const* const fixed = request.cluster.library.fixed(request.kind);
   return fixed && fixed->algorithm == request.algorithm ? fixed->messages_per_step.value : 1;
 }
 

@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
+#include "sim/base/collective_kind.hpp"
 #include "sim/base/units.hpp"
 #include "sim/collectives/placement.hpp"
 #include "sim/collectives/splits.hpp"
 #include "sim/hardware/cluster.hpp"
-#include "sim/program/kinds.hpp"
 #include "sim/topology/topology.hpp"
 
 namespace twinstep::collectives {
@@ -16,7 +16,7 @@ using hardware::Protocol;
 
 /// One collective to cost. Has more than one rank and more than no bytes.
 struct FoldRequest {
-  program::CollectiveKind kind{};
+  CollectiveKind kind{};
   Bytes size;  ///< S, the large side
   Placement const& placement;
   hardware::Cluster const& cluster;

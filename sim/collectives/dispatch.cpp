@@ -8,7 +8,7 @@
 namespace twinstep::collectives {
 namespace {
 
-using Kind = program::CollectiveKind;
+using Kind = CollectiveKind;
 
 bool is_all_reduce(Kind kind) {
   return kind == Kind::kAllReduce;

@@ -9,8 +9,8 @@ namespace twinstep::collectives {
 /// What an algorithm can do, and how. One line for each in dispatch.cpp.
 struct AlgorithmEntry {
   Algorithm algorithm{};
-  bool (*does)(program::CollectiveKind kind) = nullptr;
-  Schedule (*schedule)(program::CollectiveKind kind, std::int64_t ranks, std::int64_t root,
+  bool (*does)(CollectiveKind kind) = nullptr;
+  Schedule (*schedule)(CollectiveKind kind, std::int64_t ranks, std::int64_t root,
                        std::int64_t ranks_per_node) = nullptr;
   Timing (*timing)(FoldRequest const& request) = nullptr;
   Folded (*fold)(FoldRequest const& request) = nullptr;

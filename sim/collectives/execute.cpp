@@ -10,7 +10,6 @@
 namespace twinstep::collectives {
 namespace {
 
-using program::CollectiveKind;
 using program::Reduction;
 
 template <class T>

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/collectives/schedule.hpp"
+#include "sim/program/kinds.hpp"
 
 namespace twinstep::collectives {
 

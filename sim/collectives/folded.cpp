@@ -52,7 +52,7 @@ Folded fold_uncorrected(FoldRequest const& request) {
   folded.algorithm = request.algorithm;
   folded.protocol = request.protocol;
   folded.channels = request.channels;
-  auto const* const fixed = request.cluster.library.fixed(name_of(request.kind));
+  auto const* const fixed = request.cluster.library.fixed(request.kind);
   if (fixed && fixed->algorithm == request.algorithm && fixed->half_duplex_beyond)
     take_turns(folded, request, fixed->half_duplex_beyond->value);
   if (request.cluster.fabric.transport.is_token_bucket && request.placement.nodes > 1) hide_latencies(folded);
@@ -91,14 +91,8 @@ Folded fold_message(Bytes size, RankId from, RankId to, hardware::Cluster const&
   // Only the two ranks take part: nothing else shares their links.
   auto const pair = Layout{2, {{2, 1}}, sender / gpus, 1, sender % gpus, 1, 1};
   auto const placement = Placement{pair, cluster, topology};
-  auto const request = FoldRequest{program::CollectiveKind::kAllToAll,
-                                   size,
-                                   placement,
-                                   cluster,
-                                   topology,
-                                   Algorithm::kPairwise,
-                                   Protocol::kSimple,
-                                   1};
+  auto const request = FoldRequest{CollectiveKind::kAllToAll, size, placement, cluster, topology, Algorithm::kPairwise,
+                                   Protocol::kSimple,         1};
   auto sheet = LoadSheet{request};
   auto const bytes = static_cast<double>(size.count());
   sheet.add_memory(bytes);

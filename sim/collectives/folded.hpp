@@ -54,7 +54,7 @@ struct Forced {
 
 /// One collective, asked of the machine's library.
 struct Question {
-  program::CollectiveKind kind{};
+  CollectiveKind kind{};
   Bytes size;  ///< its large side (see program::Collective); of an uneven all_to_all, the largest that a rank sends
   program::Reduction reduction = program::Reduction::kSum;
   DataType type = DataType::kBf16;

@@ -12,8 +12,6 @@
 namespace twinstep::collectives {
 namespace {
 
-using program::CollectiveKind;
-
 /// The ranks as actors, a power of two of them. The first `excess` actors stand for two ranks each.
 struct Actors {
   std::int64_t log = 0;

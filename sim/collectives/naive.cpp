@@ -10,8 +10,6 @@
 namespace twinstep::collectives {
 namespace {
 
-using program::CollectiveKind;
-
 /// Towards the root everyone sends all of its buffer, or the chunk that it contributes.
 bool has_inward_half(CollectiveKind kind) {
   return kind != CollectiveKind::kBroadcast;

@@ -9,8 +9,6 @@
 namespace twinstep::collectives {
 namespace {
 
-using program::CollectiveKind;
-
 /// Every rank hands part h to the switch, which adds it up for head h; head h hands the sum back, and the switch copies
 /// it to every rank.
 std::optional<Message> switch_all_reduce_step(Schedule const& nvls, std::int64_t rank, std::int64_t step,

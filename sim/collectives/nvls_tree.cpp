@@ -11,8 +11,6 @@
 namespace twinstep::collectives {
 namespace {
 
-using program::CollectiveKind;
-
 std::int64_t levels_of(Schedule const& tree) {
   return (tree.steps - 4) / 2;
 }

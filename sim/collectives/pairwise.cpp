@@ -11,8 +11,6 @@
 namespace twinstep::collectives {
 namespace {
 
-using program::CollectiveKind;
-
 /// Peers that a rank serves at once: NCCL puts 8 into one batch of work (NVIDIA/nccl src/include/device.h,
 /// NCCL_MAX_DEV_WORK_P2P_PER_BATCH).
 constexpr std::int64_t kPeersAtOnce = 8;
@@ -138,7 +136,7 @@ namespace {
 /// A library without a choice handles one peer after another.
 Duration pairwise_latency(FoldRequest const& request) {
   auto const& at = request.placement;
-  auto const is_one_by_one = request.cluster.library.fixed(name_of(request.kind)) != nullptr;
+  auto const is_one_by_one = request.cluster.library.fixed(request.kind) != nullptr;
   auto const turns = [&](std::int64_t peers) { return is_one_by_one ? peers : rounds(peers); };
   auto const all = turns(at.ranks - 1);
   if (at.nodes == 1) return inside_step(request) * all;

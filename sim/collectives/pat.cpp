@@ -13,8 +13,6 @@
 namespace twinstep::collectives {
 namespace {
 
-using program::CollectiveKind;
-
 /// Chunks that travel `reach` places in their step: those whose way has an odd number of them behind it.
 std::int64_t chunks_travelling(std::int64_t ranks, std::int64_t reach) {
   return ((ranks - 1) / reach + 1) / 2;

@@ -7,8 +7,6 @@
 namespace twinstep::collectives {
 namespace {
 
-using program::CollectiveKind;
-
 std::int64_t stages_of(Schedule const& pipe) {
   return pipe.steps - (pipe.pieces - 1);
 }

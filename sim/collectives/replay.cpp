@@ -93,7 +93,7 @@ Replay replay_of_message(Bytes size, RankId from, RankId to, hardware::Cluster c
   // Only the two ranks take part.
   auto const pair = Layout{2, {{2, 1}}, 0, 1, 0, 1, 1};
   auto const placement = Placement{pair, cluster, topology};
-  auto request = FoldRequest{program::CollectiveKind::kAllToAll, size, placement, cluster, topology};
+  auto request = FoldRequest{CollectiveKind::kAllToAll, size, placement, cluster, topology};
   request.algorithm = Algorithm::kPairwise;
   auto replay = Replay{};
   auto& schedule = replay.schedule;

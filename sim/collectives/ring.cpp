@@ -9,8 +9,6 @@
 namespace twinstep::collectives {
 namespace {
 
-using program::CollectiveKind;
-
 /// Where a lane of the ring passes. A ring that lies in one node, or has one rank on each, has one lane: the ranks in
 /// their order. Over several nodes each GPU begins a lane: lane i enters a node at GPU i, visits all of them and leaves
 /// by the GPU before. Every second node walks the other way round, so that a lane enters a node on the rail by which it

@@ -11,8 +11,6 @@
 
 namespace twinstep::collectives {
 
-using program::CollectiveKind;
-
 bool is_available(CollectiveKind kind, Algorithm algorithm) {
   return algorithm_of(algorithm).does(kind);
 }

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "sim/base/collective_kind.hpp"
 #include "sim/collectives/splits.hpp"
 #include "sim/hardware/tuning.hpp"
-#include "sim/program/kinds.hpp"
 
 namespace twinstep::collectives {
 
@@ -49,7 +49,7 @@ struct Message {
 /// them: agent a is participant ranks + a and sits in the switch of rank a's node, or in the network. What is reduced
 /// into nothing is a copy.
 struct Schedule {
-  program::CollectiveKind kind{};
+  CollectiveKind kind{};
   std::int64_t ranks = 1;
   std::int64_t root = 0;
   std::int64_t ranks_per_node = 1;  ///< neighbours that share a node
@@ -78,10 +78,10 @@ struct Schedule {
 };
 
 /// Whether `algorithm` can do `kind`.
-[[nodiscard]] bool is_available(program::CollectiveKind kind, Algorithm algorithm);
+[[nodiscard]] bool is_available(CollectiveKind kind, Algorithm algorithm);
 
 /// Throws InputError, with the algorithms that can, if `algorithm` cannot do `kind`.
-void require_available(program::CollectiveKind kind, Algorithm algorithm);
+void require_available(CollectiveKind kind, Algorithm algorithm);
 
 /// Elements that a message carries where the large side of the collective has `size` of them. Of an uneven all_to_all
 /// its split counts, not `size`.
@@ -91,7 +91,7 @@ void require_available(program::CollectiveKind kind, Algorithm algorithm);
 /// The schedule of one collective. Of `ranks_per_node` neighbours algorithms know that they share a node, where that
 /// matters to them: the tree between nodes, the order of pairwise messages. One rank sends nothing: no steps. Throws
 /// InputError if the algorithm cannot do the collective.
-[[nodiscard]] Schedule schedule_of(program::CollectiveKind kind, Algorithm algorithm, std::int64_t ranks,
-                                   std::int64_t root = 0, std::int64_t ranks_per_node = 1);
+[[nodiscard]] Schedule schedule_of(CollectiveKind kind, Algorithm algorithm, std::int64_t ranks, std::int64_t root = 0,
+                                   std::int64_t ranks_per_node = 1);
 
 }  // namespace twinstep::collectives

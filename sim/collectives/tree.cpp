@@ -11,8 +11,6 @@
 namespace twinstep::collectives {
 namespace {
 
-using program::CollectiveKind;
-
 /// Between the first ranks of nodes. Lanes 0 and 1 belong to the first tree, 2 and 3 to the second; chunk t takes tree
 /// t.
 std::optional<Message> between_nodes(Schedule const& tree, std::int64_t rank, std::int64_t step, std::int64_t lane,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/collective_kind.hpp"
 #include "sim/base/enum_names.hpp"
 #include "sim/base/units.hpp"
 #include "sim/hardware/sourced.hpp"
@@ -68,7 +69,7 @@ struct SizeCorrection {
 
 /// What measured sweeps of one collective on one layout say beyond the constants.
 struct CollectiveCalibration {
-  std::string collective;  ///< "all_reduce", as program::CollectiveKind spells it
+  CollectiveKind collective{};
   std::int64_t ranks = 1;
   std::int64_t nodes = 1;  ///< that the ranks sit on
   Bytes smallest;          ///< of the sizes measured
@@ -105,7 +106,7 @@ struct Library {
   std::string version;                             ///< "2.27.7"; decides which `tuning` was read
   std::map<std::string, std::string> environment;  ///< NCCL_ALGO and its like, as the user set them
   Choice choice = Choice::kFastest;
-  std::map<std::string, FixedAlgorithm> algorithms;  ///< by collective ("all_reduce"); only where the choice is fixed
+  std::map<CollectiveKind, FixedAlgorithm> algorithms;  ///< only where the choice is fixed
   Tuning tuning;
 
   Sourced<Duration> kernel_start;                               ///< seen by every collective
@@ -123,8 +124,8 @@ struct Library {
   bool operator==(Library const&) const = default;
 
   /// The one way in which `collective` is done; nullptr where something chooses.
-  [[nodiscard]] FixedAlgorithm const* fixed(std::string_view collective) const {
-    auto const found = choice == Choice::kFixed ? algorithms.find(std::string{collective}) : algorithms.end();
+  [[nodiscard]] FixedAlgorithm const* fixed(CollectiveKind collective) const {
+    auto const found = choice == Choice::kFixed ? algorithms.find(collective) : algorithms.end();
     return found == algorithms.end() ? nullptr : &found->second;
   }
   [[nodiscard]] ProtocolCost const& protocol(Protocol each) const { return protocols[static_cast<std::size_t>(each)]; }

@@ -87,7 +87,7 @@ std::vector<std::pair<std::string_view, Node>> Node::members() const {
   return result;
 }
 
-void Node::allow_only(std::initializer_list<std::string_view> known) const {
+void Node::allow_only(std::span<std::string_view const> known) const {
   auto const* object = std::get_if<Value::Object>(&value_->content);
   if (object == nullptr) fail_type("an object in braces");
   for (auto const& member : *object) {

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,7 +43,10 @@ class Node {
   [[nodiscard]] std::optional<Node> find(std::string_view key) const;  ///< missing or null: nothing
   [[nodiscard]] std::vector<std::pair<std::string_view, Node>> members() const;
   /// Throws for a key that is not in `known`, naming the nearest known one. "$schema" and "comment" always pass.
-  void allow_only(std::initializer_list<std::string_view> known) const;
+  void allow_only(std::span<std::string_view const> known) const;
+  void allow_only(std::initializer_list<std::string_view> known) const {
+    allow_only(std::span{known.begin(), known.size()});
+  }
 
   // Arrays.
   [[nodiscard]] std::vector<Node> elements() const;

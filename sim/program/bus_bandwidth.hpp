@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "sim/base/collective_kind.hpp"
 #include "sim/base/units.hpp"
-#include "sim/program/kinds.hpp"
 
 namespace twinstep::program {
 

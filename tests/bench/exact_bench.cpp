@@ -12,7 +12,6 @@ namespace {
 
 using namespace twinstep;
 using namespace twinstep::literals;
-using program::CollectiveKind;
 
 void report(benchmark::State& state, engine::CollectiveResult const& result) {
   auto const per_second = [](std::int64_t count) {

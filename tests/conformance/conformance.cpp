@@ -19,8 +19,8 @@ std::vector<ConformanceCase> conformance_cases() {
       {"kernels and copies", kernels_and_copies()},
   };
   for (std::int64_t ranks = 1; ranks <= 4; ++ranks) {
-    for (std::size_t i = 0; i < kEnumSize<program::CollectiveKind>; ++i) {
-      auto const kind = static_cast<program::CollectiveKind>(i);
+    for (std::size_t i = 0; i < kEnumSize<CollectiveKind>; ++i) {
+      auto const kind = static_cast<CollectiveKind>(i);
       for (std::int64_t const elements : {1, 13})
         cases.push_back({fmt::format("{} of {} elements over {} ranks", name_of(kind), elements, ranks),
                          one_collective(kind, ranks, elements, ranks - 1)});

@@ -19,7 +19,6 @@ namespace {
 using namespace twinstep;
 using namespace twinstep::literals;
 using namespace twinstep::collectives;
-using program::CollectiveKind;
 namespace s4u = simgrid::s4u;
 
 constexpr auto kAlpha = 2_us;

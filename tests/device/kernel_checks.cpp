@@ -283,9 +283,9 @@ void check_kernels(cuda::DeviceApi& device) {
   SECTION("collectives on data") {
     auto const world = std::min(device.device_count(), 4);
     auto const connection = cuda::connect(device, {.world = world, .local_ranks = world}, {});
-    for (auto const name : all_names<program::CollectiveKind>()) {
+    for (auto const name : all_names<CollectiveKind>()) {
       INFO(name << " on " << world);
-      auto const options = cuda::BenchmarkOptions{.kind = *find_enum<program::CollectiveKind>(name),
+      auto const options = cuda::BenchmarkOptions{.kind = *find_enum<CollectiveKind>(name),
                                                   .smallest = 256_B,
                                                   .largest = 64_KiB,
                                                   .factor = 16,

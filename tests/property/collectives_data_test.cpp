@@ -10,7 +10,6 @@
 
 using namespace twinstep;
 using namespace twinstep::collectives;
-using program::CollectiveKind;
 using program::Reduction;
 using tests::kCollectiveKinds;
 using Buffers = RankBuffers<double>;

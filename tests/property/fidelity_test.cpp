@@ -13,7 +13,6 @@ using namespace twinstep;
 using namespace twinstep::literals;
 using namespace twinstep::collectives;
 using engine::Fidelity;
-using program::CollectiveKind;
 using tests::kCollectiveKinds;
 
 namespace {

@@ -32,7 +32,7 @@ std::vector<program::StepProgram> programs() {
 hardware::Cluster two_nodes_with_rings() {
   auto cluster = tests::h100_like(2);
   cluster.library.choice = hardware::Choice::kFixed;
-  for (auto const* const collective : {"all_reduce", "all_gather", "reduce_scatter"})
+  for (auto const collective : {CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter})
     cluster.library.algorithms[collective] = {
         .algorithm = hardware::Algorithm::kRing, .messages_per_step = {}, .half_duplex_beyond = {}};
   return cluster;

@@ -10,7 +10,6 @@
 using namespace twinstep;
 using namespace twinstep::literals;
 using namespace twinstep::collectives;
-using program::CollectiveKind;
 using topology::Topology;
 
 namespace {

@@ -1,12 +1,11 @@
 #pragma once
 
-#include "sim/program/kinds.hpp"
+#include "sim/base/collective_kind.hpp"
 
 namespace twinstep::tests {
 
-inline constexpr program::CollectiveKind kCollectiveKinds[] = {
-    program::CollectiveKind::kAllReduce, program::CollectiveKind::kAllGather, program::CollectiveKind::kReduceScatter,
-    program::CollectiveKind::kBroadcast, program::CollectiveKind::kReduce,    program::CollectiveKind::kGather,
-    program::CollectiveKind::kScatter,   program::CollectiveKind::kAllToAll};
+inline constexpr CollectiveKind kCollectiveKinds[] = {
+    CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter, CollectiveKind::kBroadcast,
+    CollectiveKind::kReduce,    CollectiveKind::kGather,    CollectiveKind::kScatter,       CollectiveKind::kAllToAll};
 
 }  // namespace twinstep::tests

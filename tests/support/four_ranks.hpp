@@ -18,7 +18,7 @@ inline program::Buffer fp32(NameId name, program::RankValue elements, bool is_pe
   return buffer;
 }
 
-inline program::Collective fp32_collective(program::CollectiveKind kind, CommunicatorId communicator,
+inline program::Collective fp32_collective(CollectiveKind kind, CommunicatorId communicator,
                                            program::RankValue elements, program::RankValue root = 0) {
   return {kind, program::Reduction::kSum, DataType::kFp32, communicator, elements, root};
 }
@@ -50,11 +50,10 @@ inline program::StepProgram four_ranks() {
   auto const filled =
       role.add(compute, builder.name("differentiate"), fill(12), {program::writes(role.whole(gradient))});
   role.wait(comm, filled);
-  role.add(comm, builder.name("scatter"), fp32_collective(program::CollectiveKind::kReduceScatter, data, 12),
+  role.add(comm, builder.name("scatter"), fp32_collective(CollectiveKind::kReduceScatter, data, 12),
            role.whole(gradient), role.whole(shard));
-  auto const gathered =
-      role.add(comm, builder.name("gather"), fp32_collective(program::CollectiveKind::kAllGather, data, 12),
-               role.whole(shard), role.whole(weight));
+  auto const gathered = role.add(comm, builder.name("gather"), fp32_collective(CollectiveKind::kAllGather, data, 12),
+                                 role.whole(shard), role.whole(weight));
   role.host(builder.name("synchronise"), std::vector{gathered});
   builder.facts() = {
       .tokens = 8, .model_flops = Flops{192}, .hardware_flops = Flops{256}, .compute_type = DataType::kFp32};

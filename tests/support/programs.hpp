@@ -37,8 +37,8 @@ class SmallProgram {
 /// One collective of `elements` on its large side over `ranks` ranks, from buffer "sent" to buffer "received", both
 /// persistent, with the sizes that the collective gives and takes. Every rank has a receive buffer; what a collective
 /// does not use is left alone.
-[[nodiscard]] program::StepProgram one_collective(program::CollectiveKind kind, std::int64_t ranks,
-                                                  std::int64_t elements, std::int64_t root = 0,
+[[nodiscard]] program::StepProgram one_collective(CollectiveKind kind, std::int64_t ranks, std::int64_t elements,
+                                                  std::int64_t root = 0,
                                                   program::Reduction reduction = program::Reduction::kSum,
                                                   DataType type = DataType::kFp32);
 

@@ -210,7 +210,7 @@ class Checks {
     auto const all = program_.evaluate(collective->elements, rank_of(member.track));
     auto const mine = chunk(member, place);
     auto const theirs = chunk(member, other_place);
-    using enum program::CollectiveKind;
+    using enum CollectiveKind;
     switch (collective->kind) {
       case kAllReduce: return all > 0;
       case kAllGather: return theirs > 0;

@@ -19,7 +19,6 @@ using namespace twinstep::collectives;
 using namespace twinstep::collectives::tuner;
 using hardware::Algorithm;
 using hardware::Protocol;
-using program::CollectiveKind;
 using program::Reduction;
 
 inline io::Node shipped_versions() {

@@ -22,7 +22,7 @@ inline std::vector<OpId> operations_called(program::StepProgram const& step, std
 }
 
 /// Elements of all collectives of one kind, on their large side.
-inline std::int64_t wire_elements(program::StepProgram const& step, program::CollectiveKind kind) {
+inline std::int64_t wire_elements(program::StepProgram const& step, CollectiveKind kind) {
   auto elements = std::int64_t{0};
   for (auto const& part : step.roles.front().parts) {
     auto const& collective = std::get<program::Collective>(part);

@@ -8,7 +8,6 @@
 using namespace twinstep;
 using namespace twinstep::cuda;
 using namespace twinstep::literals;
-using program::CollectiveKind;
 using tests::FakeDevice;
 
 namespace {

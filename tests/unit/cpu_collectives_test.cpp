@@ -7,7 +7,6 @@
 
 using namespace twinstep;
 using namespace twinstep::literals;
-using program::CollectiveKind;
 
 namespace {
 

@@ -10,7 +10,6 @@ using namespace twinstep;
 using namespace twinstep::literals;
 using program::Axis;
 using program::Collective;
-using program::CollectiveKind;
 
 namespace {
 

@@ -14,7 +14,6 @@
 using namespace twinstep;
 using namespace twinstep::literals;
 using program::Axis;
-using program::CollectiveKind;
 using program::Reduction;
 using tests::FakeDevice;
 using Values = std::vector<double>;

@@ -16,7 +16,6 @@ using namespace twinstep;
 using namespace twinstep::literals;
 using namespace twinstep::strategies;
 using namespace twinstep::tests;
-using program::CollectiveKind;
 using program::MemoryCategory;
 
 namespace {

@@ -14,7 +14,6 @@ using namespace twinstep;
 using namespace twinstep::literals;
 using namespace twinstep::strategies;
 using namespace twinstep::tests;
-using program::CollectiveKind;
 using program::CopyDirection;
 using program::MemoryCategory;
 using program::MemorySpace;

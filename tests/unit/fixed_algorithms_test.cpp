@@ -9,7 +9,6 @@
 using namespace twinstep;
 using namespace twinstep::literals;
 using namespace twinstep::collectives;
-using program::CollectiveKind;
 
 namespace {
 
@@ -62,7 +61,7 @@ TEST_CASE("a ring all_reduce of Gloo over 2 ranks sends the buffer once, in four
 
 TEST_CASE("the two directions of a connection take turns where sends are posted first", "[collectives][gloo]") {
   auto cluster = gloo_cluster(2);
-  cluster.library.algorithms["all_gather"].half_duplex_beyond->value = 250_KB;
+  cluster.library.algorithms.at(CollectiveKind::kAllGather).half_duplex_beyond->value = 250_KB;
   // Half of 1 MB each way, of which 250 KB pass while the other direction does: 750 KB one after another.
   CHECK(Asked{cluster}.time(CollectiveKind::kAllGather, 1_MB) == 50_us + 6_ms);
   // With three ranks nobody receives from the one that it sends to: 2 steps of a third of 0.9 MB.
@@ -97,7 +96,7 @@ TEST_CASE("another algorithm than the library's own can be asked for", "[collect
 
 TEST_CASE("a collective that the library does not have is refused with the way out", "[collectives][gloo]") {
   auto cluster = gloo_cluster(2);
-  cluster.library.algorithms.erase("broadcast");
+  cluster.library.algorithms.erase(CollectiveKind::kBroadcast);
   auto const gloo = Asked{cluster};
   CHECK_THROWS_WITH(gloo.algorithm(CollectiveKind::kBroadcast, 1_MB),
                     "library gloo does not say how it does broadcast; add it to its algorithms, or force one");
@@ -107,7 +106,7 @@ TEST_CASE("a library may be told to take the fastest instead of its own way", "[
   auto cluster = gloo_cluster(4);
   cluster.library =
       hw_profiles::read_library(io::parse({"test", R"({"profile": "gloo", "choice": "fastest"})", false}));
-  CHECK(cluster.library.fixed("broadcast") == nullptr);
+  CHECK(cluster.library.fixed(CollectiveKind::kBroadcast) == nullptr);
   // A ring passes large buffers on while they arrive; a tree's second step waits for the first.
   CHECK(Asked{cluster}.algorithm(CollectiveKind::kBroadcast, 32_MiB) == Algorithm::kRing);
 }

@@ -16,7 +16,6 @@
 using namespace twinstep;
 using namespace twinstep::strategies;
 using namespace twinstep::tests;
-using program::CollectiveKind;
 using enum twinstep::strategies::StrategyName;
 using Sharding = FsdpOptions::Sharding;
 using Prefetch = FsdpOptions::Prefetch;

@@ -12,7 +12,6 @@
 
 using namespace twinstep;
 using namespace twinstep::tests;
-using program::CollectiveKind;
 using program::Reduction;
 
 namespace {

@@ -122,7 +122,7 @@ TEST_CASE("the reason of a rank that fails by itself reaches the others", "[gloo
       if (rank == RankId{1}) throw InputError{"numbers.txt: cannot be read"};
     }};
     try {
-      static_cast<void>(job.run(one_collective(program::CollectiveKind::kAllReduce, 2, 10), environment));
+      static_cast<void>(job.run(one_collective(CollectiveKind::kAllReduce, 2, 10), environment));
     } catch (InputError const& error) {
       folder.write(std::to_string(launch.process), error.what());
       throw;

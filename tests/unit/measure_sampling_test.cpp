@@ -13,7 +13,6 @@
 using namespace twinstep;
 using namespace twinstep::literals;
 using namespace twinstep::measure;
-using program::CollectiveKind;
 using tests::ClockedExecutor;
 
 namespace {

@@ -7,7 +7,6 @@
 
 using namespace twinstep;
 using namespace twinstep::measure;
-using program::CollectiveKind;
 
 namespace {
 

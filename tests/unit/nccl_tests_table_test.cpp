@@ -8,7 +8,6 @@
 using namespace twinstep;
 using namespace twinstep::literals;
 using namespace twinstep::reports;
-using program::CollectiveKind;
 
 namespace {
 

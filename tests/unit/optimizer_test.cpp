@@ -9,7 +9,6 @@
 using namespace twinstep;
 using namespace twinstep::strategies;
 using namespace twinstep::tests;
-using program::CollectiveKind;
 using program::MemoryCategory;
 
 namespace {

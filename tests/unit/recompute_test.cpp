@@ -185,7 +185,7 @@ TEST_CASE("ZeRO-3 gathers the blocks of a segment once more than those that are 
     auto const step = compiled(deep_mlp(), plan);
     auto count = 0;
     for (auto const& part : step.roles.front().parts)
-      count += std::get<program::Collective>(part).kind == program::CollectiveKind::kAllGather ? 1 : 0;
+      count += std::get<program::Collective>(part).kind == CollectiveKind::kAllGather ? 1 : 0;
     return count;
   };
   CHECK(gathers(1) == 2 * 9);

@@ -10,7 +10,6 @@
 using namespace twinstep;
 using namespace twinstep::collectives;
 using Catch::Contains;
-using program::CollectiveKind;
 using program::Reduction;
 using Buffers = RankBuffers<double>;
 

@@ -7,14 +7,14 @@
 using namespace twinstep;
 using namespace twinstep::literals;
 using namespace twinstep::collectives;
-using Kind = program::CollectiveKind;
+using Kind = CollectiveKind;
 
 namespace {
 
 /// Measured at 16 ranks on 2 nodes: a ring takes 1.2 times its cost at 1 MiB and 1.44 times at 4 MiB.
 hardware::CollectiveCalibration measured() {
   auto calibration = hardware::CollectiveCalibration{};
-  calibration.collective = "all_reduce";
+  calibration.collective = CollectiveKind::kAllReduce;
   calibration.ranks = 16;
   calibration.nodes = 2;
   calibration.smallest = 1_MiB;

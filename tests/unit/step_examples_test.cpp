@@ -79,8 +79,8 @@ TEST_CASE("the ring's time is 2 (p - 1) alpha + 2 (p - 1)/p N/B, and the engine 
   auto const step = simulate(StrategyName::kNaive, kRanks, 1_GBps);
   for (auto const& span : step.spans) {
     if (!program::is_communication(span.kind)) continue;
-    auto const question = collectives::Question{
-        program::CollectiveKind::kAllReduce, span.bytes, program::Reduction::kSum, DataType::kBf16, {}};
+    auto const question =
+        collectives::Question{CollectiveKind::kAllReduce, span.bytes, program::Reduction::kSum, DataType::kBf16, {}};
     auto const folded = fold(question, layout, cluster, topology);
     CHECK(span.end - span.start == time_alone(folded, topology));
     if (folded.algorithm != collectives::Algorithm::kRing) continue;

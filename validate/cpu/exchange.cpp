@@ -14,7 +14,6 @@ namespace twinstep::cpu {
 namespace {
 
 using program::Collective;
-using program::CollectiveKind;
 using program::Reduction;
 
 Collective const& collective_of(Member const& member) {

@@ -11,8 +11,6 @@
 
 namespace twinstep::cuda {
 
-using program::CollectiveKind;
-
 namespace {
 
 constexpr std::size_t kElementSize = sizeof(float);

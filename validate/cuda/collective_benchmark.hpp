@@ -4,8 +4,8 @@
 #include <functional>
 #include <optional>
 
+#include "sim/base/collective_kind.hpp"
 #include "sim/base/units.hpp"
-#include "sim/program/kinds.hpp"
 #include "validate/cuda/connection.hpp"
 #include "validate/cuda/device_api.hpp"
 
@@ -13,7 +13,7 @@ namespace twinstep::cuda {
 
 /// A sweep as nccl-tests makes it: sizes from `smallest` to `largest`, each `factor` times the one before.
 struct BenchmarkOptions {
-  program::CollectiveKind kind{};
+  CollectiveKind kind{};
   Bytes smallest{8};
   Bytes largest{128 << 20};
   std::int64_t factor = 2;  ///< at least 2

@@ -5,8 +5,6 @@
 namespace twinstep::cuda {
 namespace {
 
-using program::CollectiveKind;
-
 /// One request on its way to the library.
 class Lowering {
  public:

@@ -9,7 +9,7 @@ namespace twinstep::cuda {
 
 /// A collective as programs mean it: eight kinds, cut at `chunk_begin` into parts that may differ by one element.
 struct CollectiveRequest {
-  program::CollectiveKind kind{};
+  CollectiveKind kind{};
   program::Reduction reduction = program::Reduction::kSum;
   DataType type = DataType::kFp32;
   void const* send = nullptr;

@@ -83,11 +83,10 @@ class Executor::Prepared {
     mine.resize(longest);
     auto const sent = std::as_bytes(std::span{mine});
     auto const world = static_cast<std::size_t>(program_.mesh.world_size());
-    auto const all = exchange(step_.device, step_.connection, local,
-                              {.kind = program::CollectiveKind::kAllGather,
-                               .type = DataType::kInt8,
-                               .count = static_cast<std::int64_t>(sent.size())},
-                              sent, sent.size() * world);
+    auto const all = exchange(
+        step_.device, step_.connection, local,
+        {.kind = CollectiveKind::kAllGather, .type = DataType::kInt8, .count = static_cast<std::int64_t>(sent.size())},
+        sent, sent.size() * world);
     auto times = std::vector<std::vector<OperationTimes>>{};
     for (std::size_t rank = 0; rank < world; ++rank) {
       auto const& role = program_.roles[program_.role_of(RankId{rank}).index()];
@@ -165,9 +164,9 @@ std::int64_t Executor::sum(std::int64_t contribution) {
     // A process contributes once, however many ranks it has.
     auto const value = local == 0 ? static_cast<double>(contribution) : 0.0;
     auto const bytes = std::as_bytes(std::span{&value, 1});
-    auto const received = exchange(device_, connection_, local,
-                                   {.kind = program::CollectiveKind::kAllReduce, .type = DataType::kFp64, .count = 1},
-                                   bytes, bytes.size());
+    auto const received =
+        exchange(device_, connection_, local, {.kind = CollectiveKind::kAllReduce, .type = DataType::kFp64, .count = 1},
+                 bytes, bytes.size());
     if (local == 0) std::copy(received.begin(), received.end(), std::as_writable_bytes(std::span{&total, 1}).begin());
   });
   return static_cast<std::int64_t>(total);

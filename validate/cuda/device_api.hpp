@@ -90,7 +90,7 @@ struct Kernel {
 /// `count` is what the library's call names: elements of each rank's share where there are shares, of the whole buffer
 /// elsewhere. Shares are equal.
 struct CollectiveCall {
-  program::CollectiveKind kind{};
+  CollectiveKind kind{};
   program::Reduction reduction = program::Reduction::kSum;
   DataType type = DataType::kFp32;
   void const* send = nullptr;

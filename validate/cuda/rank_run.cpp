@@ -71,7 +71,7 @@ void RankRun::start_clock() {
   auto& device = step_.device;
   device.communicate(
       *step_.connection.worlds[static_cast<std::size_t>(local_)], *control_,
-      {.kind = program::CollectiveKind::kAllReduce, .send = barrier_->data(), .receive = barrier_->data(), .count = 1});
+      {.kind = CollectiveKind::kAllReduce, .send = barrier_->data(), .receive = barrier_->data(), .count = 1});
   device.record(*zero_, *control_);
   for (auto const& stream : streams_) device.wait(*stream, *zero_);
   wait_for(*zero_);

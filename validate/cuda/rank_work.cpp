@@ -136,7 +136,7 @@ void RankRun::enqueue(program::Collective const& collective, std::span<program::
 }
 
 std::vector<std::int64_t> RankRun::elements_by_place(program::Collective const& collective) const {
-  if (collective.kind != program::CollectiveKind::kAllToAll || !collective.elements.varies()) return {};
+  if (collective.kind != CollectiveKind::kAllToAll || !collective.elements.varies()) return {};
   auto const& program = step_.program;
   auto const axes = program.communicators[collective.communicator.index()].axes;
   auto elements = std::vector<std::int64_t>{};

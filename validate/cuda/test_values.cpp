@@ -4,8 +4,6 @@
 
 namespace twinstep::cuda {
 
-using program::CollectiveKind;
-
 namespace {
 constexpr int kRoot = 0;
 }

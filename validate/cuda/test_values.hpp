@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "sim/program/kinds.hpp"
+#include "sim/base/collective_kind.hpp"
 
 namespace twinstep::cuda {
 
@@ -12,7 +12,7 @@ namespace twinstep::cuda {
 class TestValues {
  public:
   /// @param count  elements of a share, or of the buffer where there are none
-  TestValues(program::CollectiveKind kind, int world, std::size_t count);
+  TestValues(CollectiveKind kind, int world, std::size_t count);
 
   /// Element `i` of what rank `rank` sends.
   [[nodiscard]] float sent(int rank, std::size_t i) const {
@@ -29,7 +29,7 @@ class TestValues {
   static constexpr std::size_t kPeriod = 13;
   static constexpr std::size_t kStride = 5;
 
-  program::CollectiveKind kind_;
+  CollectiveKind kind_;
   int world_;
   std::size_t count_;
   std::vector<float> sums_;  ///< over all ranks, of element i at i % kPeriod

@@ -51,12 +51,12 @@ std::vector<LeftOutPoint> left_out_points(std::vector<Deviation> const& deviatio
 }
 
 std::vector<CollectiveCalibration> correct(std::vector<CollectiveCase> const& cases, std::string const& source) {
-  auto groups = std::map<std::tuple<program::CollectiveKind, std::int64_t, std::int64_t>, Group>{};
+  auto groups = std::map<std::tuple<CollectiveKind, std::int64_t, std::int64_t>, Group>{};
   for (auto const& one : cases) {
     auto const sweep = one.sweep();
     if (!sweep) continue;
     auto& group = groups[{sweep->kind, sweep->ranks, sweep->nodes}];
-    group.calibration.collective = name_of(sweep->kind);
+    group.calibration.collective = sweep->kind;
     group.calibration.ranks = sweep->ranks;
     group.calibration.nodes = sweep->nodes;
     group.calibration.source = source;

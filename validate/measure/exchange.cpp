@@ -8,7 +8,6 @@
 
 namespace twinstep::measure {
 
-using program::CollectiveKind;
 using program::Reduction;
 
 namespace {

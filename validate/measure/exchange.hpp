@@ -9,14 +9,14 @@ namespace twinstep::measure {
 
 /// All ranks exchange data: a collective, or every rank sends to the next one and receives from the one before.
 struct Exchange {
-  std::optional<program::CollectiveKind> kind = program::CollectiveKind::kAllReduce;  ///< nothing: send and receive
+  std::optional<CollectiveKind> kind = CollectiveKind::kAllReduce;  ///< nothing: send and receive
   program::Reduction reduction = program::Reduction::kSum;
   DataType type = DataType::kFp32;
   std::int64_t elements = 1;  ///< of the large side; a multiple of the ranks where they have shares
   bool is_in_place = false;   ///< never for all_to_all, and for send and receive
 
-  [[nodiscard]] bool can_be_in_place() const { return kind && *kind != program::CollectiveKind::kAllToAll; }
-  [[nodiscard]] bool has_shares() const { return kind && program::has_shares(*kind); }
+  [[nodiscard]] bool can_be_in_place() const { return kind && *kind != CollectiveKind::kAllToAll; }
+  [[nodiscard]] bool has_shares() const { return kind && twinstep::has_shares(*kind); }
 };
 
 /// Which part of a buffer of the large side a rank uses.

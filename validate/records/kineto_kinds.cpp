@@ -19,7 +19,7 @@ bool names_one_of(std::string_view letters, auto const& words) {
 std::optional<WorkKind> communication_named_in(std::string_view text) {
   if (auto const kind = collective_named_in(text)) {
     auto const collective = validate::collective_of(*kind);
-    return collective ? work_kind(*collective) : WorkKind::kPointToPoint;
+    return collective ? program::work_kind(*collective) : WorkKind::kPointToPoint;
   }
   auto const letters = plain_letters(text);
   if (names_one_of(letters, std::array{"send", "recv"})) return WorkKind::kPointToPoint;

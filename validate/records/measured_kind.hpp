@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "sim/base/collective_kind.hpp"
 #include "sim/base/enum_names.hpp"
-#include "sim/program/kinds.hpp"
 
 namespace twinstep::validate {
 
@@ -22,9 +22,9 @@ enum class MeasuredKind : std::uint8_t {
 };
 
 /// The collective of the same name; nothing for send and receive.
-[[nodiscard]] constexpr std::optional<program::CollectiveKind> collective_of(MeasuredKind kind) {
+[[nodiscard]] constexpr std::optional<CollectiveKind> collective_of(MeasuredKind kind) {
   if (kind == MeasuredKind::kSendReceive) return std::nullopt;
-  return static_cast<program::CollectiveKind>(kind);
+  return static_cast<CollectiveKind>(kind);
 }
 
 }  // namespace twinstep::validate

@@ -64,7 +64,7 @@ Prediction CollectiveCase::predict(Bytes size, collectives::Candidate const& way
 }
 
 Seconds CollectiveCase::host_time() const {
-  auto const kind = collective_of(record_->kind).value_or(program::CollectiveKind::kBroadcast);
+  auto const kind = collective_of(record_->kind).value_or(CollectiveKind::kBroadcast);
   auto const run = collectives::BenchmarkRun{record_->launcher, record_->ranks, layout().most_ranks_per_node()};
   return to_seconds(collectives::host_time(kind, run, cluster().library));
 }

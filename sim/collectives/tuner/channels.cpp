@@ -7,7 +7,6 @@ namespace {
 
 using hardware::Algorithm;
 using hardware::Protocol;
-using program::CollectiveKind;
 
 bool is_multicast(Algorithm algorithm) {
   return algorithm == Algorithm::kNvls || algorithm == Algorithm::kNvlsTree;

@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/collective_kind.hpp"
 #include "sim/base/units.hpp"
 #include "sim/hardware/tuning.hpp"
-#include "sim/program/kinds.hpp"
 
 namespace twinstep::collectives::tuner {
 
 /// The collectives that NCCL tunes; the others are grouped sends and receives.
 inline constexpr std::size_t kTunedKinds = 5;
-[[nodiscard]] constexpr bool is_tuned(program::CollectiveKind kind) {
+[[nodiscard]] constexpr bool is_tuned(CollectiveKind kind) {
   return static_cast<std::size_t>(kind) < kTunedKinds;
 }
 
@@ -44,7 +44,7 @@ struct Environment {
   std::optional<Bytes> tree_threshold;        ///< NCCL_TREE_THRESHOLD, before 2.5: no tree above it
   std::vector<std::string> ignored;           ///< variables that change nothing here, in order
 
-  [[nodiscard]] Mask const& mask(program::CollectiveKind kind) const { return masks[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] Mask const& mask(CollectiveKind kind) const { return masks[static_cast<std::size_t>(kind)]; }
   bool operator==(Environment const&) const = default;
 };
 

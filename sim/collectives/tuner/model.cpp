@@ -13,7 +13,6 @@ using hardware::Algorithm;
 using hardware::Architecture;
 using hardware::NvlsModel;
 using hardware::Protocol;
-using program::CollectiveKind;
 
 // The ratios of the model that no version has changed (ncclTopoTuneModel).
 constexpr double kRingLl128Share = 0.92;

@@ -15,7 +15,6 @@ namespace {
 
 using hardware::Algorithm;
 using hardware::Protocol;
-using program::CollectiveKind;
 
 struct Combination {
   Algorithm algorithm;

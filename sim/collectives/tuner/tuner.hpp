@@ -15,7 +15,7 @@ namespace twinstep::collectives::tuner {
 
 /// One collective on one communicator. Refers to its graph, environment and cluster, which outlive it.
 struct TunerRequest {
-  program::CollectiveKind kind{};
+  CollectiveKind kind{};
   Bytes size;  ///< the large side: all_gather and reduce_scatter count every rank's part
   program::Reduction reduction = program::Reduction::kSum;
   DataType type = DataType::kBf16;

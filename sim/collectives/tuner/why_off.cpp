@@ -6,7 +6,6 @@ namespace {
 
 using hardware::Algorithm;
 using hardware::Protocol;
-using program::CollectiveKind;
 using program::Reduction;
 
 constexpr std::int64_t kMostCollNetRanks = 8;  ///< NCCL_MAX_DIRECT_ARITY + 1

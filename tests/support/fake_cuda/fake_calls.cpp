@@ -25,13 +25,13 @@ thread_local OpenGroup open_group;
 
 bool receives(FakeCall const& call) {
   if (call.part.is_message) return !call.part.sends;
-  return call.part.call.kind != program::CollectiveKind::kReduce || call.place == call.part.call.root;
+  return call.part.call.kind != CollectiveKind::kReduce || call.place == call.part.call.root;
 }
 
 /// Spoils the last element of what `call` received, fp32.
 void spoil(FakeCall const& call) {
   auto const& c = call.part.call;
-  auto const shares = !call.part.is_message && c.kind == program::CollectiveKind::kAllGather ? call.group->size : 1;
+  auto const shares = !call.part.is_message && c.kind == CollectiveKind::kAllGather ? call.group->size : 1;
   static_cast<float*>(c.receive)[c.count * shares - 1] += 1;
 }
 

@@ -10,7 +10,6 @@
 namespace twinstep::tests {
 
 using cuda::CollectiveCall;
-using program::CollectiveKind;
 using program::Reduction;
 
 namespace {
@@ -109,7 +108,7 @@ FakeGroup::Meeting& FakeGroup::arrive(Key const& key, int place, FakePart const&
   meeting.parts[seat] = part;
   meeting.begin = std::max(meeting.begin, now);
   if (++meeting.arrived < meeting.parts.size()) return meeting;
-  auto const has_shares = !part.is_message && program::has_shares(part.call.kind);
+  auto const has_shares = !part.is_message && twinstep::has_shares(part.call.kind);
   if (part.is_message) {
     pass_message(*meeting.parts[0], *meeting.parts[1]);
   } else {

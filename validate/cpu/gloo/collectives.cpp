@@ -16,7 +16,6 @@ namespace twinstep::cpu {
 namespace {
 
 using program::Collective;
-using program::CollectiveKind;
 
 /// One collective of numbers of type T in progress.
 template <class T>

@@ -5,7 +5,7 @@
 
 namespace twinstep::cpu {
 
-std::vector<std::pair<std::size_t, std::int64_t>> leaving(program::CollectiveKind kind, std::size_t place,
+std::vector<std::pair<std::size_t, std::int64_t>> leaving(CollectiveKind kind, std::size_t place,
                                                           std::span<std::int64_t const> elements, std::size_t root) {
   auto const places = elements.size();
   auto const count = static_cast<std::int64_t>(places);
@@ -21,7 +21,7 @@ std::vector<std::pair<std::size_t, std::int64_t>> leaving(program::CollectiveKin
       if (to != place) out.emplace_back(to, chunk(to));
     return out;
   };
-  using enum program::CollectiveKind;
+  using enum CollectiveKind;
   switch (kind) {
     case kAllReduce: return {{next, 2 * all - chunk(place) - chunk(next)}};
     case kAllGather: return {{next, all - chunk(next)}};

@@ -6,7 +6,6 @@
 
 namespace twinstep::cuda {
 
-using program::CollectiveKind;
 using program::Reduction;
 
 namespace {
