@@ -109,7 +109,7 @@ std::variant<StepProgram, Infeasible> compile(ModelSpec const& model, Plan const
   auto const work = planned_work(model, plan);
   auto const parameters = Parameters{work};
   auto const groups = RankGroups{plan.ranks, inner_group(plan)};
-  auto builder = ProgramBuilder{groups.mesh()};
+  auto builder = ProgramBuilder{groups.grid()};
   auto& role = builder.role("data-parallel rank");
   auto context = StepContext{.plan = plan,
                              .model = work,

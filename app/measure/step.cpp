@@ -60,7 +60,7 @@ StepToMeasure read_step(MeasureStepOptions const& options) {
 }
 
 void check_ranks(measure::Job const& job, StepToMeasure const& step) {
-  auto const needed = step.program.mesh.world_size();
+  auto const needed = step.program.grids.world_size();
   if (job.ranks != needed)
     throw InputError{
         fmt::format("the scenario has {} ranks, but the job {}; add --set strategy.ranks={}, or start as "
@@ -140,7 +140,7 @@ int measure_step(MeasureStepOptions const& options) {
   if (options.trace) check_writable("--trace", *options.trace);
   auto records = MeasuredRecords{options.common};
   auto const step = read_step(options);
-  auto const ranks = static_cast<int>(step.program.mesh.world_size());
+  auto const ranks = static_cast<int>(step.program.grids.world_size());
   return run_job(options.common, ranks, [&](measure::Executor& executor) {
     check_ranks(executor.job(), step);
     auto runs = measure::run_steps(executor, step.program, options.steps, options.warm_up);

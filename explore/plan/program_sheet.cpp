@@ -147,8 +147,8 @@ class Adding {
     }
   }
   CollectiveTime const& time_alone(Collective const& collective, Bytes size) {
-    auto const axes = program_.communicators[collective.communicator.index()].axes;
-    auto const layout = collectives::layout_of(program_.mesh, axes, RankId{0}, machine_.topology().gpus_per_node());
+    auto const along = program_.communicators[collective.communicator.index()].along;
+    auto const layout = collectives::layout_of(program_.grids, along, RankId{0}, machine_.topology().gpus_per_node());
     auto const [entry, is_new] =
         known_.try_emplace({collective.kind, collective.reduction, collective.type, size, layout.ranks, layout.nodes(),
                             layout.node_stride, layout.gpu_stride, layout.groups_per_node});
@@ -191,7 +191,7 @@ class Adding {
       sums_.held.at_most = std::max(sums_.held.at_most, live);
     }
     auto const groups = std::ranges::count_if(
-        program_.communicators, [&](Communicator const& each) { return program_.mesh.size(each.axes) > 1; });
+        program_.communicators, [&](Communicator const& each) { return program_.grids.size(each.along) > 1; });
     sums_.held.always += static_cast<double>((machine_.cluster().library.buffers.value * groups).count()) +
                          static_cast<double>(machine_.cluster().node().gpu.context_memory.value.count());
   }

@@ -54,8 +54,8 @@ void add_messages(std::vector<Traffic>& all, Run const& run, std::int64_t gpus_p
       for (auto const& part : role.parts_of(*communication)) {
         auto const* collective = std::get_if<program::Collective>(&part);
         if (collective == nullptr) continue;
-        auto const& axes = step.communicators[collective->communicator.index()].axes;
-        auto const layout = collectives::layout_of(step.mesh, axes, track.rank, gpus_per_node);
+        auto const along = step.communicators[collective->communicator.index()].along;
+        auto const layout = collectives::layout_of(step.grids, along, track.rank, gpus_per_node);
         if (layout.ranks < 2) continue;
         ++entry_of(all, *collective, layout).counts[title][program::payload(step, part, track.rank)];
       }

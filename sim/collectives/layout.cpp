@@ -11,7 +11,7 @@ namespace twinstep::collectives {
 namespace {
 
 using program::AxisSet;
-using program::Mesh;
+using program::Grid;
 
 /// Ranks first, first + stride, …, `count` of them.
 struct Progression {
@@ -19,13 +19,15 @@ struct Progression {
   std::int64_t stride = 1;
 };
 
-/// The group as nested progressions, outermost first, with as few of them as possible: neighbouring axes of the mesh
+/// The group as nested progressions, outermost first, with as few of them as possible: neighbouring axes of the grid
 /// continue each other and merge into one.
-std::vector<Progression> progressions_of(Mesh const& mesh, AxisSet axes) {
+std::vector<Progression> progressions_of(Grid const& grid, AxisSet axes) {
   auto nested = std::vector<Progression>{};
-  for (auto const& [axis, size] : mesh.axes()) {
+  for (std::size_t i = 0; i < grid.axes().size(); ++i) {
+    auto const axis = program::AxisId{i};
+    auto const size = grid.size(axis);
     if (!axes.contains(axis) || size == 1) continue;
-    auto const stride = mesh.stride(axis);
+    auto const stride = grid.stride(axis);
     if (!nested.empty() && nested.back().stride == size * stride)
       nested.back() = {nested.back().count * size, stride};
     else
@@ -91,10 +93,10 @@ std::optional<Layout> regular_layout(std::int64_t first, std::vector<Progression
   return std::nullopt;
 }
 
-/// The layout by looking at every rank of the group. Only for strides that do not fit the node (a mesh of 6 × 4 ranks
+/// The layout by looking at every rank of the group. Only for strides that do not fit the node (a grid of 6 × 4 ranks
 /// on nodes of 8, say); `node_stride` and `gpu_stride` are then those of the first two. Cost O(ranks of the group).
-Layout enumerated_layout(Mesh const& mesh, AxisSet axes, RankId rank, std::int64_t gpus) {
-  auto layout = Layout{mesh.size(axes), {}, 0, 1, 0, 1, 1};
+Layout enumerated_layout(Grid const& grid, AxisSet axes, RankId rank, std::int64_t gpus) {
+  auto layout = Layout{grid.size(axes), {}, 0, 1, 0, 1, 1};
   auto node = std::int64_t{-1};
   auto previous = std::int64_t{0};
   auto const close_node = [&](std::int64_t held) {
@@ -106,7 +108,7 @@ Layout enumerated_layout(Mesh const& mesh, AxisSet axes, RankId rank, std::int64
   };
   auto held = std::int64_t{0};
   for (auto place = std::int64_t{0}; place < layout.ranks; ++place) {
-    auto const member = static_cast<std::int64_t>(mesh.rank_in_group(rank, axes, place).index());
+    auto const member = static_cast<std::int64_t>(grid.rank_in_group(rank, axes, place).index());
     if (place == 0) {
       layout.first_node = member / gpus;
       layout.first_gpu = member % gpus;
@@ -139,20 +141,19 @@ std::int64_t Layout::most_ranks_per_node() const {
   return most;
 }
 
-Layout layout_of(program::Mesh const& mesh, program::AxisSet axes, RankId rank, std::int64_t gpus_per_node) {
+Layout layout_of(Grid const& grid, program::AxisSet axes, RankId rank, std::int64_t gpus_per_node) {
   TWINSTEP_CHECK(gpus_per_node >= 1, "a node has a GPU");
-  auto const nested = progressions_of(mesh, axes);
-  auto const first = static_cast<std::int64_t>(mesh.rank_in_group(rank, axes, 0).index());
+  auto const nested = progressions_of(grid, axes);
+  auto const first = static_cast<std::int64_t>(grid.rank_in_group(rank, axes, 0).index());
   auto layout = regular_layout(first, nested, gpus_per_node).value_or(Layout{});
-  if (layout.runs.empty()) layout = enumerated_layout(mesh, axes, rank, gpus_per_node);
-  auto const ranks_on_node = std::min(gpus_per_node, mesh.world_size());
+  if (layout.runs.empty()) layout = enumerated_layout(grid, axes, rank, gpus_per_node);
+  auto const ranks_on_node = std::min(gpus_per_node, grid.world_size());
   layout.groups_per_node = std::max<std::int64_t>(1, ranks_on_node / layout.most_ranks_per_node());
   return layout;
 }
 
 Layout layout_of(std::int64_t ranks, std::int64_t gpus_per_node) {
-  auto const axis = program::Axis::kData;
-  return layout_of(program::Mesh{{{axis, ranks}}}, {axis}, RankId{0}, gpus_per_node);
+  return layout_of(Grid{{{"all", ranks}}}, {program::AxisId{0}}, RankId{0}, gpus_per_node);
 }
 
 }  // namespace twinstep::collectives

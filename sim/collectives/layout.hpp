@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/program/mesh.hpp"
+#include "sim/program/grid.hpp"
 
 namespace twinstep::collectives {
 
@@ -30,9 +30,13 @@ struct Layout {
   [[nodiscard]] std::int64_t most_ranks_per_node() const;
 };
 
-/// The layout of the group along `axes` that `rank` belongs to. Cost independent of the number of ranks.
-[[nodiscard]] Layout layout_of(program::Mesh const& mesh, program::AxisSet axes, RankId rank,
+/// The layout of the group along `axes` of `grid` that `rank` belongs to. Cost independent of the number of ranks.
+[[nodiscard]] Layout layout_of(program::Grid const& grid, program::AxisSet axes, RankId rank,
                                std::int64_t gpus_per_node);
+[[nodiscard]] inline Layout layout_of(program::Grids const& grids, program::GridAxes along, RankId rank,
+                                      std::int64_t gpus_per_node) {
+  return layout_of(grids[along.grid], along.axes, rank, gpus_per_node);
+}
 
 /// The layout of the first `ranks` ranks of a cluster as one group.
 [[nodiscard]] Layout layout_of(std::int64_t ranks, std::int64_t gpus_per_node);

@@ -55,7 +55,7 @@ HostPaths::HostPaths(StepProgram const& program, Projection const& cells, Machin
   if (std::ranges::none_of(program.roles, uses_host)) return;
   auto const& topology = machine.topology();
   for (std::size_t c = 0; c < cells.size(); ++c) {
-    auto const at = find_on_node(CellId{c}, cells, topology.gpus_per_node(), program.mesh.world_size());
+    auto const at = find_on_node(CellId{c}, cells, topology.gpus_per_node(), program.grids.world_size());
     auto const here = [&](topology::Route route) {
       auto const links = topology.under(route, topology.condition_of(at.node));
       return Links{links.begin(), links.end()};

@@ -98,7 +98,7 @@ std::vector<BufferEvent> MemoryLedger::events() const {
 
 Bytes MemoryLedger::library_buffers() const {
   auto const communicators = std::ranges::count_if(program_->communicators, [&](Communicator const& communicator) {
-    return program_->mesh.size(communicator.axes) > 1;
+    return program_->grids.size(communicator.along) > 1;
   });
   return machine_->cluster().library.buffers.value * communicators;
 }

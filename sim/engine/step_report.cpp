@@ -41,7 +41,7 @@ timeline::Timeline Step::timeline() && {
   auto out = timeline::Timeline{};
   auto const& gpu = machine_.cluster().node().gpu;
   out.manifest.calibration = machine_.cluster().calibration;
-  out.manifest.world_size = program_.mesh.world_size();
+  out.manifest.world_size = program_.grids.world_size();
   out.manifest.tokens = program_.facts.tokens;
   out.manifest.model_flops = program_.facts.model_flops;
   out.manifest.hardware_flops = program_.facts.hardware_flops;

@@ -36,8 +36,8 @@ class Folder {
     auto const key = CollectiveKey{part.kind, part.reduction, part.type, size, communicator, rank};
     auto const [entry, is_new] = collectives_.try_emplace(key, next());
     if (is_new) {
-      auto const axes = program_.communicators[communicator.index()].axes;
-      auto const layout = collectives::layout_of(program_.mesh, axes, rank, machine_.topology().gpus_per_node());
+      auto const along = program_.communicators[communicator.index()].along;
+      auto const layout = collectives::layout_of(program_.grids, along, rank, machine_.topology().gpus_per_node());
       auto const question = collectives::Question{part.kind, size, part.reduction, part.type, {}};
       folded.push_back(collectives::fold(question, layout, machine_.cluster(), machine_.topology()));
       if (is_exact_) replays.push_back(replay(question, layout, folded.back()));
@@ -90,7 +90,7 @@ std::int64_t real_groups(Meeting const& meeting, StepProgram const& program, Pro
   if (meeting.is_message()) return cells.multiplicity(meeting.expected.front());
   auto ranks = std::int64_t{0};
   for (auto const cell : meeting.expected) ranks += cells.multiplicity(cell);
-  return ranks / program.mesh.size(program.communicators[meeting.communicator.index()].axes);
+  return ranks / program.grids.size(program.communicators[meeting.communicator.index()].along);
 }
 
 }  // namespace

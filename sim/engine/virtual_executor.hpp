@@ -20,7 +20,7 @@ struct RunOptions {
 /// Runs one training step in virtual time.
 ///
 /// Ranks that behave alike are simulated once, so the cost does not grow with the number of replicas; exact, every rank
-/// and every message is simulated. Requires a well-formed program whose mesh has at most as many ranks as the machine
+/// and every message is simulated. Requires a well-formed program of at most as many ranks as the machine
 /// has GPUs, and element types that the GPU can compute with. The same input gives the same timeline, bit for bit.
 ///
 /// @throws program::StuckProgram if ranks wait for each other for ever

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -25,11 +26,13 @@ class ProgramReader {
   NameId scope(Node const& owner);
   RankValue value(Node const& node) const;
   RankValue value_or(Node const& owner, std::string_view key, std::int64_t otherwise) const;
-  AxisSet axes(Node const& node) const;
+  AxisId axis(Node const& node, GridId grid) const;
+  GridId grid(Node const& owner) const;
+  GridAxes along(Node const& owner) const;
   template <class IdType, class Table>
   IdType reference(Node const& node, Table const& table, char const* what) const;
 
-  Mesh mesh(Node const& node) const;
+  void read_grids(Node const& document);
   void read_facts(Node const& facts);
   void read_adamw(Node const& adamw);
   Variation variation(Node const& node) const;
@@ -62,18 +65,18 @@ IndexRange append(std::vector<Item>& list, std::vector<Item> const& items) {
 }
 
 StepProgram ProgramReader::read(Node const& document) {
-  document.allow_only({"kind", "mesh", "facts", "adamw", "names", "variations", "communicators", "roles"});
+  document.allow_only({"kind", "mesh", "grids", "facts", "adamw", "names", "variations", "communicators", "roles"});
   if (auto const kind = document.at("kind"); kind.string() != "step-program")
     kind.fail(fmt::format("found {}, expected \"step-program\"", quoted(kind.string())),
               "give a file that holds a step program");
-  program_.mesh = mesh(document.at("mesh"));
+  read_grids(document);
   if (auto const facts = document.find("facts")) read_facts(*facts);
   if (auto const adamw = document.find("adamw")) read_adamw(*adamw);
   for (auto const& text : elements(document, "names")) static_cast<void>(name(text));
   for (auto const& node : elements(document, "variations")) program_.variations.push_back(variation(node));
   for (auto const& node : elements(document, "communicators")) {
-    node.allow_only({"name", "axes"});
-    program_.communicators.push_back({name(node.at("name")), axes(node.at("axes"))});
+    node.allow_only({"name", "grid", "axes"});
+    program_.communicators.push_back({name(node.at("name")), along(node)});
   }
   for (auto const& node : document.at("roles").elements()) program_.roles.push_back(role(node));
   if (auto const defects = find_defects(program_); !defects.empty())
@@ -116,10 +119,31 @@ RankValue ProgramReader::value_or(Node const& owner, std::string_view key, std::
   return found ? value(*found) : RankValue{otherwise};
 }
 
-AxisSet ProgramReader::axes(Node const& node) const {
-  auto set = AxisSet{};
-  for (auto const& axis : node.elements()) set.insert(axis.word<Axis>());
-  return set;
+AxisId ProgramReader::axis(Node const& node, GridId grid) const {
+  auto const found = program_.grids[grid].find(node.string());
+  if (found.exists()) return found;
+  auto known = std::vector<std::string_view>{};
+  for (auto const& each : program_.grids[grid].axes()) known.push_back(each.name);
+  node.fail(fmt::format("found {}, expected one of the axes", quoted(node.string())),
+            suggest_name(node.string(), known));
+}
+
+/// The first grid where none is named.
+GridId ProgramReader::grid(Node const& owner) const {
+  auto const node = owner.find("grid");
+  if (!node) return GridId{0};
+  auto const& grids = program_.grids.all();
+  auto const found = std::ranges::find(grids, node->string(), &Grid::name);
+  if (found == grids.end())
+    node->fail(fmt::format("found {}, expected one of the grids", quoted(node->string())),
+               "name a grid of the program");
+  return GridId{static_cast<std::size_t>(found - grids.begin())};
+}
+
+GridAxes ProgramReader::along(Node const& owner) const {
+  auto out = GridAxes{grid(owner), {}};
+  for (auto const& each : owner.at("axes").elements()) out.axes.insert(axis(each, out.grid));
+  return out;
 }
 
 /// An index into `table`, or, where its entries have names, the name of one.
@@ -142,20 +166,46 @@ IdType ProgramReader::reference(Node const& node, Table const& table, char const
   return IdType{static_cast<std::size_t>(index)};
 }
 
-Mesh ProgramReader::mesh(Node const& node) const {
-  auto axes = std::vector<MeshAxis>{};
+std::vector<GridAxis> read_axes(Node const& node) {
+  auto axes = std::vector<GridAxis>{};
   auto ranks = std::int64_t{1};
   for (auto const& axis : node.elements()) {
     axis.allow_only({"axis", "size"});
-    axes.push_back({axis.at("axis").word<Axis>(), axis.at("size").integer_from(1)});
-    if (std::ranges::count(axes, axes.back().axis, &MeshAxis::axis) > 1)
-      axis.fail(fmt::format("found axis \"{}\" twice", name_of(axes.back().axis)), "list each axis once");
+    axes.push_back({std::string{axis.at("axis").string()}, axis.at("size").integer_from(1)});
+    if (std::ranges::count(axes, axes.back().name, &GridAxis::name) > 1)
+      axis.fail(fmt::format("found axis {} twice", quoted(axes.back().name)), "list each axis once");
+    if (axes.size() > AxisSet::kMost)
+      axis.fail(fmt::format("found a mesh of more than {} axes, expected fewer", AxisSet::kMost),
+                "leave out axes of 1");
     constexpr std::int64_t kMostRanks = 1 << 20;
     if (axes.back().size > kMostRanks / ranks)
       axis.fail("found a mesh of more than 1048576 ranks, expected fewer", "make the axes shorter");
     ranks *= axes.back().size;
   }
-  return Mesh{std::move(axes)};
+  return axes;
+}
+
+/// "grids", or "mesh": the axes of the only one.
+void ProgramReader::read_grids(Node const& document) {
+  auto const several = document.find("grids");
+  if (!several) {
+    program_.grids = Grids{{Grid{read_axes(document.at("mesh"))}}};
+    return;
+  }
+  auto grids = std::vector<Grid>{};
+  for (auto const& node : several->elements()) {
+    node.allow_only({"name", "axes"});
+    grids.emplace_back(read_axes(node.at("axes")), std::string{node.at("name").string()});
+    auto const& [first, last] = std::tie(grids.front(), grids.back());
+    if (std::ranges::count(grids, last.name(), &Grid::name) > 1)
+      node.fail(fmt::format("found grid {} twice", quoted(last.name())), "give each grid its own name");
+    if (last.world_size() != first.world_size())
+      node.fail(fmt::format("found a grid of {} ranks, expected {} as in grid {}", last.world_size(),
+                            first.world_size(), quoted(first.name())),
+                "all grids are over the same ranks");
+  }
+  if (grids.empty()) several->fail("found no grid, expected one at least", "write \"mesh\" with the axes of ranks");
+  program_.grids = Grids{std::move(grids)};
 }
 
 void ProgramReader::read_facts(Node const& facts) {
@@ -171,8 +221,8 @@ void ProgramReader::read_adamw(Node const& adamw) {
 }
 
 Variation ProgramReader::variation(Node const& node) const {
-  node.allow_only({"axes", "stride", "table"});
-  auto out = Variation{axes(node.at("axes")), 0, {}};
+  node.allow_only({"grid", "axes", "stride", "table"});
+  auto out = Variation{along(node), 0, {}};
   if (auto const stride = node.find("stride"))
     out.stride = count(*stride, std::int64_t{1} << 36);  // times a million ranks
   for (auto const& entry : elements(node, "table")) out.table.push_back(count(entry));
@@ -180,12 +230,13 @@ Variation ProgramReader::variation(Node const& node) const {
 }
 
 Role ProgramReader::role(Node const& node) {
-  node.allow_only({"name", "where", "streams", "buffers", "operations"});
+  node.allow_only({"name", "grid", "where", "streams", "buffers", "operations"});
   auto out = Role{};
   out.name = name(node.at("name"));
+  out.grid = grid(node);
   for (auto const& at : elements(node, "where")) {
     at.allow_only({"axis", "coordinate"});
-    out.where.push_back({at.at("axis").word<Axis>(), at.at("coordinate").integer_from(0)});
+    out.where.push_back({axis(at.at("axis"), out.grid), at.at("coordinate").integer_from(0)});
   }
   for (auto const& stream : elements(node, "streams")) {
     stream.allow_only({"name", "is_on_host"});

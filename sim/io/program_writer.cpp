@@ -47,7 +47,11 @@ class ProgramWriter {
   std::string word(Enum value) const {
     return json_string(name_of(value));
   }
-  std::string axes(AxisSet set) const;
+  /// Nothing for the first grid.
+  std::string grid(GridId id) const {
+    return id == GridId{0} ? std::string{} : fmt::format(R"("grid": {}, )", json_string(program_.grids[id].name()));
+  }
+  std::string axes(GridAxes along) const;
   /// By name if it is the only one of that name, otherwise by index.
   template <class Table>
   std::string reference(Table const& table, std::size_t index) const {
@@ -55,6 +59,8 @@ class ProgramWriter {
     return std::ranges::count_if(table, has_name) == 1 ? text(table[index].name) : std::to_string(index);
   }
 
+  void write_grids();
+  void write_axes(Grid const& grid);
   void write_facts();
   void write_role(Role const& role);
   void write_buffer(Buffer const& buffer);
@@ -78,21 +84,20 @@ class ProgramWriter {
 };
 
 std::string ProgramWriter::write() {
-  put("{{\n\"kind\": \"step-program\",\n\"mesh\": [");
-  list(program_.mesh.axes(), " ",
-       [&](MeshAxis const& axis) { put(R"({{"axis": {}, "size": {}}})", word(axis.axis), axis.size); });
-  put("],\n");
+  put("{{\n\"kind\": \"step-program\",\n");
+  write_grids();
   write_facts();
   put("\"names\": [\n");
   list(program_.names, "\n", [&](std::string const& name) { out_ += json_string(name); });
   put("],\n\"variations\": [\n");
   list(program_.variations, "\n", [&](Variation const& variation) {
-    put(R"({{"axes": {}, "stride": {}, "table": [{}]}})", axes(variation.axes), variation.stride,
-        fmt::join(variation.table, ", "));
+    put(R"({{{}"axes": {}, "stride": {}, "table": [{}]}})", grid(variation.along.grid), axes(variation.along),
+        variation.stride, fmt::join(variation.table, ", "));
   });
   put("],\n\"communicators\": [\n");
   list(program_.communicators, "\n", [&](Communicator const& communicator) {
-    put(R"({{"name": {}, "axes": {}}})", text(communicator.name), axes(communicator.axes));
+    put(R"({{"name": {}, {}"axes": {}}})", text(communicator.name), grid(communicator.along.grid),
+        axes(communicator.along));
   });
   put("],\n\"roles\": [\n");
   list(program_.roles, "\n", [&](Role const& role) { write_role(role); });
@@ -100,11 +105,34 @@ std::string ProgramWriter::write() {
   return std::move(out_);
 }
 
-std::string ProgramWriter::axes(AxisSet set) const {
+std::string ProgramWriter::axes(GridAxes along) const {
+  auto const& all = program_.grids[along.grid].axes();
   auto words = std::vector<std::string>{};
-  for (std::size_t i = 0; i < kEnumSize<Axis>; ++i)
-    if (auto const axis = static_cast<Axis>(i); set.contains(axis)) words.push_back(word(axis));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (along.axes.contains(AxisId{i})) words.push_back(json_string(all[i].name));
   return fmt::format("[{}]", fmt::join(words, ", "));
+}
+
+void ProgramWriter::write_axes(Grid const& grid) {
+  list(grid.axes(), " ",
+       [&](GridAxis const& axis) { put(R"({{"axis": {}, "size": {}}})", json_string(axis.name), axis.size); });
+}
+
+/// "mesh" where there is one grid, without a name of its own.
+void ProgramWriter::write_grids() {
+  auto const& grids = program_.grids.all();
+  if (grids.size() == 1 && grids.front().name() == Grid{}.name()) {
+    put("\"mesh\": [");
+    write_axes(grids.front());
+    return put("],\n");
+  }
+  put("\"grids\": [\n");
+  list(grids, "\n", [&](Grid const& grid) {
+    put(R"({{"name": {}, "axes": [)", json_string(grid.name()));
+    write_axes(grid);
+    put("]}}");
+  });
+  put("],\n");
 }
 
 void ProgramWriter::write_facts() {
@@ -117,9 +145,11 @@ void ProgramWriter::write_facts() {
 }
 
 void ProgramWriter::write_role(Role const& role) {
-  put("{{\"name\": {}, \"where\": [", text(role.name));
-  list(role.where, " ",
-       [&](AxisCoordinate at) { put(R"({{"axis": {}, "coordinate": {}}})", word(at.axis), at.coordinate); });
+  put("{{\"name\": {}, {}\"where\": [", text(role.name), grid(role.grid));
+  list(role.where, " ", [&](AxisCoordinate at) {
+    put(R"({{"axis": {}, "coordinate": {}}})", json_string(program_.grids[role.grid].axes()[at.axis.index()].name),
+        at.coordinate);
+  });
   put("],\n \"streams\": [");
   list(role.streams, " ", [&](Stream const& stream) {
     put(R"({{"name": {}{}}})", text(stream.name), stream.is_on_host ? R"(, "is_on_host": true)" : "");

@@ -83,8 +83,8 @@ OpId RoleBuilder::host(NameId name, std::span<OpId const> ops, Duration work) {
   return append({.name = name, .stream = {}, .launches = 0, .work = Delay{work}}, ops, {});
 }
 
-ProgramBuilder::ProgramBuilder(Mesh mesh) {
-  program_.mesh = std::move(mesh);
+ProgramBuilder::ProgramBuilder(std::vector<Grid> grids) {
+  program_.grids = Grids{std::move(grids)};
 }
 
 NameId ProgramBuilder::name(std::string_view text) {
@@ -94,8 +94,14 @@ NameId ProgramBuilder::name(std::string_view text) {
   return id;
 }
 
-CommunicatorId ProgramBuilder::communicator(std::string_view name_text, AxisSet axes) {
-  program_.communicators.push_back({name(name_text), axes});
+GridAxes ProgramBuilder::along(std::initializer_list<std::string_view> axes) const {
+  auto const found = program_.grids.find(std::span{axes.begin(), axes.size()});
+  TWINSTEP_CHECK(found.has_value(), "one of a program's grids has the axes that are asked for");
+  return *found;
+}
+
+CommunicatorId ProgramBuilder::communicator(std::string_view name_text, GridAxes along) {
+  program_.communicators.push_back({name(name_text), along});
   return CommunicatorId{program_.communicators.size() - 1};
 }
 
@@ -104,10 +110,15 @@ VariationId ProgramBuilder::variation(Variation variation) {
   return VariationId{program_.variations.size() - 1};
 }
 
-RoleBuilder& ProgramBuilder::role(std::string_view name_text, std::vector<AxisCoordinate> where) {
+RoleBuilder& ProgramBuilder::role(std::string_view name_text, std::vector<Place> const& where) {
   auto& role = roles_.emplace_back();
   role.name = name(name_text);
-  role.where = std::move(where);
+  auto names = std::vector<std::string_view>{};
+  for (auto const& at : where) names.push_back(at.axis);
+  auto const found = program_.grids.find(names);
+  TWINSTEP_CHECK(found.has_value(), "a role stands in one of the program's grids");
+  role.grid = found->grid;
+  for (auto const& [axis, coordinate] : where) role.where.push_back({program_.grids[role.grid].find(axis), coordinate});
   builders_.push_back(RoleBuilder{role, *this});
   return builders_.back();
 }

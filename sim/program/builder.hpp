@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sim/program/step_program.hpp"
@@ -76,15 +77,28 @@ class RoleBuilder {
 /// Makes a StepProgram. The builder owns the program until `finish`.
 class ProgramBuilder {
  public:
-  explicit ProgramBuilder(Mesh mesh);
+  /// Where on named axes of one grid ranks stand.
+  struct Place {
+    std::string_view axis;
+    std::int64_t coordinate = 0;
+  };
+
+  explicit ProgramBuilder(Grid grid) : ProgramBuilder{std::vector{std::move(grid)}} {}
+  explicit ProgramBuilder(std::vector<Grid> grids);
 
   /// The id of a text; the same text has one id.
   NameId name(std::string_view text);
-  CommunicatorId communicator(std::string_view name, AxisSet axes);
+  /// The axes of these names, of the first grid that has them all. Requires that one has.
+  [[nodiscard]] GridAxes along(std::initializer_list<std::string_view> axes) const;
+  CommunicatorId communicator(std::string_view name, GridAxes along);
+  CommunicatorId communicator(std::string_view name, std::initializer_list<std::string_view> axes) {
+    return communicator(name, along(axes));
+  }
   VariationId variation(Variation variation);
-  RoleBuilder& role(std::string_view name, std::vector<AxisCoordinate> where = {});
+  /// The ranks at all these places, which name axes of the first grid that has them all; no place for every rank.
+  RoleBuilder& role(std::string_view name, std::vector<Place> const& where = {});
 
-  [[nodiscard]] Mesh const& mesh() const { return program_.mesh; }
+  [[nodiscard]] Grids const& grids() const { return program_.grids; }
   StepFacts& facts() { return program_.facts; }
   AdamWSettings& adamw() { return program_.adamw; }
 

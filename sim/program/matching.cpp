@@ -48,25 +48,22 @@ std::string Matcher::words(Participant const& participant) const {
   auto const& c = std::get<Collective>(*participant.part);
   if (c.kind == CollectiveKind::kAllToAll) return fmt::format("{} of {}", name_of(c.kind), name_of(c.type));
   auto text = fmt::format("{} of {} {}", name_of(c.kind), on(participant.cell, c.elements), name_of(c.type));
-  using enum CollectiveKind;
-  if (c.kind == kAllReduce || c.kind == kReduceScatter || c.kind == kReduce)
-    text += fmt::format(" ({})", name_of(c.reduction));
-  if (c.kind == kBroadcast || c.kind == kReduce || c.kind == kGather || c.kind == kScatter)
-    text += fmt::format(" with root {}", on(participant.cell, c.root));
+  if (reduces(c.kind)) text += fmt::format(" ({})", name_of(c.reduction));
+  if (has_root(c.kind)) text += fmt::format(" with root {}", on(participant.cell, c.root));
   return text;
 }
 
 /// Roots do not make ranks differ, so the ranks of one cell are asked too.
 void Matcher::expect_one_root(CommunicatorId communicator, std::size_t number, Participant const& participant) {
   auto const root = std::get<Collective>(*participant.part).root;
-  auto shared = AxisSet{};
-  for (auto const& [axis, size] : program_.mesh.axes())
-    if (axes_of(program_, root).contains(axis) && program_.communicators[communicator.index()].axes.contains(axis))
-      shared.insert(axis);
+  auto const along = program_.communicators[communicator.index()].along;
+  auto const& grids = program_.grids;
+  auto const shared = axes_of(program_, root).shared_with(grids.common_axes(along));
   auto const rank = projection_.representative(participant.cell);
-  for (std::int64_t i = 0; i < program_.mesh.size(shared); ++i) {
-    auto const other = program_.mesh.rank_in_group(rank, shared, i);
+  for (std::int64_t i = 0; i < grids.common().size(shared); ++i) {
+    auto const other = grids.common().rank_in_group(rank, shared, i);
     if (program_.role_of(other) != projection_.role(participant.cell)) continue;
+    if (grids.rank_in_group(other, along, 0) != grids.rank_in_group(rank, along, 0)) continue;
     if (program_.evaluate(root, other) == program_.evaluate(root, rank)) continue;
     findings_.push_back(
         fmt::format("collective #{} on communicator \"{}\": {} has root {} on rank {}, but root {} on rank {}", number,

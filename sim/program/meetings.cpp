@@ -22,9 +22,9 @@ Communications list_communications(StepProgram const& program, Projection const&
           continue;
         }
         auto const& message = std::get<PointToPoint>(part);
-        auto const& axes = program.communicators[message.communicator.index()].axes;
+        auto const& along = program.communicators[message.communicator.index()].along;
         auto const place = program.evaluate(message.peer, rank);
-        auto const peer = projection.cell_of(program.mesh.rank_in_group(rank, axes, place));
+        auto const peer = projection.cell_of(program.grids.rank_in_group(rank, along, place));
         if (message.sends)
           out.messages[{cell, peer}].sends.push_back(participant);
         else

@@ -240,7 +240,7 @@ void OperandCheck::check_element_size(DataType type, Access const& access) {
 
 void OperandCheck::check_place(RankValue place, CommunicatorId communicator, char const* what) {
   auto const& group = program_.communicators[communicator.index()];
-  auto const size = program_.mesh.size(group.axes);
+  auto const size = program_.grids.size(group.along);
   for_each_rank(program_, role_, axes(place), [&](RankId rank) {
     auto const value = on(rank, place);
     if (value >= 0 && value < size) return true;
@@ -293,22 +293,20 @@ void OperandCheck::check_sizes(Collective const& collective, Region const& sent,
            .insert({kind, communicator, key(elements), key(root), key(sent.elements), key(received.elements)})
            .second)
     return;
-  auto const group_axes = program_.communicators[communicator.index()].axes;
-  auto const count = program_.mesh.size(group_axes);
+  auto const along = program_.communicators[communicator.index()].along;
+  auto const count = program_.grids.size(along);
   auto all_axes =
       axes(elements).united_with(axes(root)).united_with(axes(sent.elements)).united_with(axes(received.elements));
-  auto const has_root = kind != CollectiveKind::kAllReduce && kind != CollectiveKind::kAllGather &&
-                        kind != CollectiveKind::kReduceScatter && kind != CollectiveKind::kAllToAll;
   auto const is_even = !elements.varies() && elements.base % count == 0;
-  if (has_root || !is_even) all_axes = all_axes.united_with(group_axes);
+  if (has_root(kind) || !is_even) all_axes = all_axes.united_with(program_.grids.common_axes(along));
   for_each_rank(program_, role_, all_axes, [&](RankId rank) {
     auto const whole = on(rank, elements);
-    auto const place = program_.mesh.index_in_group(rank, group_axes);
+    auto const place = program_.grids.index_in_group(rank, along);
     auto sides = sides_of(kind, whole, chunk(whole, count, place), place == on(rank, root));
     if (kind == CollectiveKind::kAllToAll && !is_even) {
       sides.received = 0;  // one chunk from every rank, each cut from what that rank sends
       for (std::int64_t from = 0; from < count; ++from)
-        sides.received += chunk(on(program_.mesh.rank_in_group(rank, group_axes, from), elements), count, place);
+        sides.received += chunk(on(program_.grids.rank_in_group(rank, along, from), elements), count, place);
     }
     auto const sends = on(rank, sent.elements);
     auto const receives = on(rank, received.elements);

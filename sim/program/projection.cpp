@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/check.hpp"
+#include "sim/program/role_ranks.hpp"
 
 namespace twinstep::program {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 /// What tells ranks of a program apart.
 struct Differences {
   std::vector<bool> variations;  // by VariationId: used by a size or a peer
-  AxisSet messages;              // axes of communicators that carry point-to-point messages
+  AxisSet messages;              // axes of the common grid whose communicators carry point-to-point messages
 
   void use(RankValue value) {
     if (value.varies()) variations[value.variation.index()] = true;
@@ -26,7 +27,8 @@ void add_part(StepProgram const& program, CommunicationPart const& part, Differe
   if (auto const* message = std::get_if<PointToPoint>(&part)) {
     out.use(message->elements);
     out.use(message->peer);
-    out.messages = out.messages.united_with(program.communicators[message->communicator.index()].axes);
+    out.messages =
+        out.messages.united_with(program.grids.common_axes(program.communicators[message->communicator.index()].along));
   } else {
     out.use(std::get<Collective>(part).elements);
   }
@@ -59,31 +61,38 @@ void refine(std::vector<std::uint32_t>& class_of, Key const& key) {
 
 }  // namespace
 
-Projection::Projection(StepProgram const& program, Merging merging) : mesh_{program.mesh} {
-  for (auto const& [axis, size] : mesh_.axes()) {
-    auto const is_named = [axis = axis](AxisCoordinate const& at) { return at.axis == axis; };
-    auto const matters =
-        std::ranges::any_of(program.roles, [&](Role const& role) { return std::ranges::any_of(role.where, is_named); });
-    axes_.push_back({axis, {}, {}, {}});
-    if (!matters) continue;
-    axes_.back().class_of.resize(static_cast<std::size_t>(size));
-    for (auto const& role : program.roles)
-      for (auto const& at : role.where)
-        if (at.axis == axis) refine(axes_.back().class_of, [&](std::int64_t i) { return i == at.coordinate; });
-  }
+Projection::Projection(StepProgram const& program, Merging merging) : grid_{program.grids.common()} {
+  for (std::size_t i = 0; i < grid_.axes().size(); ++i) axes_.push_back({AxisId{i}, {}, {}, {}});
   auto const differences = find_differences(program);
-  for (std::size_t i = 0; i < differences.variations.size(); ++i)
-    if (differences.variations[i]) split(program, program.variations[i]);
-  for (auto const& [axis, size] : mesh_.axes())
-    if (merging == Merging::kNone || differences.messages.contains(axis)) split_fully(axis);
+  auto const is_split = merging == Merging::kNone || !program.grids.are_nested();
+  for (auto& classes : axes_)
+    if (is_split || differences.messages.contains(classes.axis)) split_fully(classes);
+  if (!is_split) {
+    for (auto const& role : program.roles) split(program, role);
+    for (std::size_t i = 0; i < differences.variations.size(); ++i)
+      if (differences.variations[i]) split(program, program.variations[i]);
+  }
   make_cells(program);
   groups_.reserve(program.communicators.size());
   for (auto const& communicator : program.communicators) make_groups(program, communicator);
 }
 
+/// Along each axis that `where` names, the coordinate that it names is apart from the others.
+void Projection::split(StepProgram const& program, Role const& role) {
+  auto const lowest = lowest_rank(program, role);
+  auto const fixed = fixed_axes(program, role);
+  for (auto& classes : axes_) {
+    if (!fixed.contains(classes.axis)) continue;
+    classes.class_of.resize(static_cast<std::size_t>(grid_.size(classes.axis)));
+    auto const at = grid_.coordinate(lowest, classes.axis);
+    refine(classes.class_of, [&](std::int64_t i) { return i == at; });
+  }
+}
+
 void Projection::split(StepProgram const& program, Variation const& variation) {
   if (variation.stride == 0 && variation.table.empty()) return;
-  auto const total = program.mesh.size(variation.axes);
+  auto const axes = program.grids.common_axes(variation.along);
+  auto const total = grid_.size(axes);
   TWINSTEP_CHECK(variation.table.empty() || std::ssize(variation.table) == total,
                  "a variation has one entry for each place");
   auto const value = [&](std::int64_t place) {
@@ -93,11 +102,11 @@ void Projection::split(StepProgram const& program, Variation const& variation) {
   // alike.
   auto outer = std::int64_t{1};
   for (auto& classes : axes_) {
-    if (!variation.axes.contains(classes.axis)) continue;
-    auto const size = program.mesh.size(classes.axis);
+    if (!axes.contains(classes.axis)) continue;
+    auto const size = grid_.size(classes.axis);
     auto const inner = total / outer / size;
     if (variation.table.empty()) {
-      split_fully(classes.axis);
+      split_fully(classes);
     } else {
       classes.class_of.resize(static_cast<std::size_t>(size));
       refine(classes.class_of, [&](std::int64_t coordinate) {
@@ -112,15 +121,14 @@ void Projection::split(StepProgram const& program, Variation const& variation) {
   }
 }
 
-void Projection::split_fully(Axis axis) {
-  auto& classes = *std::ranges::find(axes_, axis, &AxisClasses::axis);
-  classes.class_of.resize(static_cast<std::size_t>(mesh_.size(axis)));
+void Projection::split_fully(AxisClasses& classes) {
+  classes.class_of.resize(static_cast<std::size_t>(grid_.size(classes.axis)));
   for (std::size_t i = 0; i < classes.class_of.size(); ++i) classes.class_of[i] = static_cast<std::uint32_t>(i);
 }
 
 void Projection::make_cells(StepProgram const& program) {
   auto count = std::size_t{1};
-  auto replicas = mesh_.world_size();
+  auto replicas = grid_.world_size();
   std::erase_if(axes_, [](AxisClasses const& axis) {
     return std::ranges::all_of(axis.class_of, [](std::uint32_t c) { return c == 0; });
   });
@@ -133,7 +141,7 @@ void Projection::make_cells(StepProgram const& program) {
       ++axis.size[axis.class_of[i]];
     }
     count *= axis.first.size();
-    replicas /= mesh_.size(axis.axis);
+    replicas /= grid_.size(axis.axis);
   }
   cells_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -141,7 +149,7 @@ void Projection::make_cells(StepProgram const& program) {
     auto multiplicity = replicas;
     auto const classes = classes_of(i);
     for (std::size_t a = 0; a < axes_.size(); ++a) {
-      rank += axes_[a].first[classes[a]] * mesh_.stride(axes_[a].axis);
+      rank += axes_[a].first[classes[a]] * grid_.stride(axes_[a].axis);
       multiplicity *= axes_[a].size[classes[a]];
     }
     auto const representative = RankId{static_cast<std::size_t>(rank)};
@@ -159,21 +167,18 @@ std::vector<std::size_t> Projection::classes_of(std::size_t cell) const {
 }
 
 void Projection::make_groups(StepProgram const& program, Communicator const& communicator) {
-  auto replicas = program.mesh.size(communicator.axes);
+  auto const spanned = program.grids.common_axes(communicator.along);
+  auto replicas = grid_.size(spanned);
   for (auto const& axis : axes_)
-    if (communicator.axes.contains(axis.axis)) replicas /= mesh_.size(axis.axis);
+    if (spanned.contains(axis.axis)) replicas /= grid_.size(axis.axis);
   auto groups = Groups{std::vector<std::uint32_t>(size()), {}, std::vector<std::int64_t>(size(), replicas)};
-  auto found =
-      std::map<std::size_t, std::uint32_t>{};  // by the classes on the axes that the communicator does not span
+  auto found = std::map<RankId, std::uint32_t>{};  // by the lowest rank of the group
   for (std::size_t i = 0; i < size(); ++i) {
     auto const classes = classes_of(i);
-    auto outside = std::size_t{0};
-    for (std::size_t a = 0; a < axes_.size(); ++a) {
-      auto const is_spanned = communicator.axes.contains(axes_[a].axis);
-      outside = outside * axes_[a].first.size() + (is_spanned ? 0 : classes[a]);
-      if (is_spanned) groups.members_in_group[i] *= axes_[a].size[classes[a]];
-    }
-    auto const group = found.try_emplace(outside, static_cast<std::uint32_t>(groups.members.size())).first->second;
+    for (std::size_t a = 0; a < axes_.size(); ++a)
+      if (spanned.contains(axes_[a].axis)) groups.members_in_group[i] *= axes_[a].size[classes[a]];
+    auto const lowest = program.grids.rank_in_group(cells_[i].representative, communicator.along, 0);
+    auto const group = found.try_emplace(lowest, static_cast<std::uint32_t>(groups.members.size())).first->second;
     if (group == groups.members.size()) groups.members.emplace_back();
     groups.group_of[i] = group;
     groups.members[group].push_back(CellId{i});
@@ -184,7 +189,7 @@ void Projection::make_groups(StepProgram const& program, Communicator const& com
 CellId Projection::cell_of(RankId rank) const {
   auto cell = std::size_t{0};
   for (auto const& axis : axes_)
-    cell = cell * axis.first.size() + axis.class_of[static_cast<std::size_t>(mesh_.coordinate(rank, axis.axis))];
+    cell = cell * axis.first.size() + axis.class_of[static_cast<std::size_t>(grid_.coordinate(rank, axis.axis))];
   return CellId{cell};
 }
 

@@ -16,15 +16,17 @@ enum class Merging : std::uint8_t { kAlike, kNone };
 
 /// Which ranks of a program are alike, so that one can stand for all of them.
 ///
-/// Two ranks are alike when they play one role and carry the same sizes. Along each mesh axis, coordinates are put
-/// into classes; a cell is one class on every axis. Coordinates of an axis fall into different classes when
+/// Two ranks are alike when they play one role and carry the same sizes. Along each axis of the common grid
+/// (`Grids::common`), coordinates are put into classes; a cell is one class on every axis. Coordinates of an axis fall
+/// into different classes when
 ///   - a role's `where` names one of them;
 ///   - a variation of an element count, a byte count or a buffer's size differs between them;
 ///   - the axis belongs to a communicator that carries point-to-point messages (then every coordinate is
-///     a class of its own).
+///     a class of its own);
+///   - the grids of the program are not nested.
 /// Offsets of regions and roots do not make ranks differ: they change what is touched, not for how long.
 ///
-/// Cells are numbered row-major along the mesh's axes. The representative of a cell is its lowest rank, and the
+/// Cells are numbered row-major along the grid's axes. The representative of a cell is its lowest rank, and the
 /// representatives of all cells of one group lie in one real group of the communicator.
 class Projection {
  public:
@@ -56,7 +58,7 @@ class Projection {
   };
   /// The classes of one axis's coordinates.
   struct AxisClasses {
-    Axis axis{};
+    AxisId axis;
     std::vector<std::uint32_t> class_of;  // by coordinate
     std::vector<std::int64_t> first;      // lowest coordinate of each class
     std::vector<std::int64_t> size;       // coordinates in each class
@@ -70,12 +72,13 @@ class Projection {
   [[nodiscard]] Cell const& at(CellId cell) const { return cells_[cell.index()]; }
   [[nodiscard]] std::vector<std::size_t> classes_of(std::size_t cell) const;
   void split(StepProgram const& program, Variation const& variation);
-  void split_fully(Axis axis);
+  void split(StepProgram const& program, Role const& role);
+  void split_fully(AxisClasses& classes);
   void make_cells(StepProgram const& program);
   void make_groups(StepProgram const& program, Communicator const& communicator);
 
-  Mesh mesh_;
-  std::vector<AxisClasses> axes_;  // of every mesh axis with more than one class, in the mesh's order
+  Grid grid_;                      // the common one
+  std::vector<AxisClasses> axes_;  // of every axis with more than one class, in the grid's order
   std::vector<Cell> cells_;
   std::vector<Groups> groups_;  // by communicator
 };

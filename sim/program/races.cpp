@@ -88,12 +88,14 @@ void RaceSearch::search(BufferId buffer, std::span<Touch const> touches) {
       axes = axes.united_with(axes_of(program_, value));
   axes = free_axes(program_, role_, axes);
   constexpr std::int64_t kMostRanks = 8;
-  auto const places = program_.mesh.size(axes);
+  auto const& grid = program_.grids.common();
+  auto const places = grid.size(axes);
   auto const looked_at = std::min(places, kMostRanks);
   auto intervals = std::vector<Interval>(touches.size());
   for (std::int64_t i = 0; i < looked_at; ++i) {
     auto const place = looked_at == 1 ? 0 : i * (places - 1) / (looked_at - 1);
-    auto const rank = program_.mesh.rank_in_group(lowest_rank(program_, role_), axes, place);
+    auto const rank = grid.rank_in_group(lowest_rank(program_, role_), axes, place);
+    if (!program_.plays(role_, rank)) continue;
     for (std::size_t t = 0; t < touches.size(); ++t) {
       auto const& [region, mode] = *touches[t].access;
       auto const begin = program_.evaluate(region.offset, rank);

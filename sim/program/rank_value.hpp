@@ -3,16 +3,16 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/program/mesh.hpp"
+#include "sim/program/grid.hpp"
 
 namespace twinstep::program {
 
 using VariationId = Id<struct VariationTag>;
 
-/// How a number differs between ranks: `stride * i + table[i]`, where i is the rank's place in its group along
-/// `axes`. An empty table counts as zeros; otherwise it has one entry for each place.
+/// How a number differs between ranks: `stride * i + table[i]`, where i is the rank's place in its group
+/// `along` axes of a grid. An empty table counts as zeros; otherwise it has one entry for each place.
 struct Variation {
-  AxisSet axes;
+  GridAxes along;
   std::int64_t stride = 0;
   std::vector<std::int64_t> table;
   bool operator==(Variation const&) const = default;

@@ -40,22 +40,27 @@ Flops flops_of(Work const& work) {
 std::int64_t StepProgram::evaluate(RankValue value, RankId rank) const {
   if (!value.varies()) return value.base;
   auto const& variation = variations[value.variation.index()];
-  auto const index = mesh.index_in_group(rank, variation.axes);
+  auto const index = grids.index_in_group(rank, variation.along);
   auto const entry = variation.table.empty() ? 0 : variation.table[static_cast<std::size_t>(index)];
   return value.base + variation.stride * index + entry;
 }
 
+bool StepProgram::plays(Role const& role, RankId rank) const {
+  auto const& grid = grids[role.grid];
+  return std::ranges::all_of(role.where,
+                             [&](AxisCoordinate at) { return grid.coordinate(rank, at.axis) == at.coordinate; });
+}
+
 RoleId StepProgram::role_of(RankId rank) const {
-  for (std::size_t i = 0; i < roles.size(); ++i) {
-    auto const plays = [&](AxisCoordinate at) { return mesh.coordinate(rank, at.axis) == at.coordinate; };
-    if (std::ranges::all_of(roles[i].where, plays)) return RoleId{i};
-  }
+  for (std::size_t i = 0; i < roles.size(); ++i)
+    if (plays(roles[i], rank)) return RoleId{i};
   TWINSTEP_UNREACHABLE("every rank plays a role");
 }
 
 std::int64_t StepProgram::multiplicity(RoleId role) const {
-  auto count = mesh.world_size();
-  for (auto const& at : roles[role.index()].where) count /= mesh.size(at.axis);
+  auto const& its = roles[role.index()];
+  auto count = grids.world_size();
+  for (auto const& at : its.where) count /= grids[its.grid].size(at.axis);
   return count;
 }
 

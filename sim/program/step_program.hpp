@@ -41,7 +41,7 @@ struct Buffer {
 
 /// Ranks at one coordinate of an axis.
 struct AxisCoordinate {
-  Axis axis{};
+  AxisId axis;
   std::int64_t coordinate = 0;
   bool operator==(AxisCoordinate const&) const = default;
 };
@@ -49,6 +49,7 @@ struct AxisCoordinate {
 /// The program of all ranks that do the same: a pipeline stage, say, or every rank of a data-parallel job.
 struct Role {
   NameId name;
+  GridId grid{0};                     ///< whose axes `where` names
   std::vector<AxisCoordinate> where;  ///< which ranks: those at all of these coordinates; empty for every rank
   std::vector<Stream> streams;
   std::vector<Buffer> buffers;
@@ -69,11 +70,11 @@ struct Role {
   }
 };
 
-/// Ranks that communicate: for every rank, those that differ from it only along `axes`. A mesh has many groups of one
-/// communicator, side by side.
+/// Ranks that communicate: for every rank, those that differ from it only `along` axes of a grid. There are many groups
+/// of one communicator, side by side.
 struct Communicator {
   NameId name;
-  AxisSet axes;
+  GridAxes along;
   bool operator==(Communicator const&) const = default;
 };
 
@@ -99,7 +100,7 @@ struct StepFacts {
 /// One training step of a whole job as data: what every rank does, on which memory, in what order. It depends on the
 /// model and the plan alone; a clock, virtual or real, gives it times.
 struct StepProgram {
-  Mesh mesh;
+  Grids grids;
   NameTable names;
   std::vector<Variation> variations;
   std::vector<Communicator> communicators;
@@ -113,6 +114,7 @@ struct StepProgram {
   }
   /// `value` on one rank.
   [[nodiscard]] std::int64_t evaluate(RankValue value, RankId rank) const;
+  [[nodiscard]] bool plays(Role const& role, RankId rank) const;
   /// The role that `rank` plays. Requires a well-formed program.
   [[nodiscard]] RoleId role_of(RankId rank) const;
   /// How many ranks play `role`.

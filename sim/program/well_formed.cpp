@@ -30,6 +30,7 @@ class IdCheck {
   void say(std::string text) { defects_.push_back(std::move(text)); }
   void say(Place const& place, std::string const& text) { say(words(place) + text); }
   [[nodiscard]] std::string words(Place const& place) const;
+  bool are_axes(GridAxes along) const;
   bool name_is_missing(NameId name) const { return !name.exists() || name.index() >= program_.names.size(); }
   template <class IdType, class Table>
   void expect(IdType id, Table const& table, Place const& place, char const* what);
@@ -38,6 +39,7 @@ class IdCheck {
   }
   void check_variation(std::size_t index);
   void check_role(Role const& role);
+  void check_place(Role const& role, std::string const& label);
   void check_buffer(Role const& role, BufferId id);
   void check_operation(Role const& role, OpId id);
   void check_operands(Operation const& op, Place const& place);
@@ -66,14 +68,24 @@ std::string IdCheck::words(Place const& place) const {
 
 void IdCheck::run() {
   for (std::size_t i = 0; i < program_.variations.size(); ++i) check_variation(i);
-  for (std::size_t i = 0; i < program_.communicators.size(); ++i)
+  for (std::size_t i = 0; i < program_.communicators.size(); ++i) {
     if (name_is_missing(program_.communicators[i].name)) say(fmt::format("communicator {} has no name", i));
+    if (!are_axes(program_.communicators[i].along)) say(fmt::format("communicator {} names axes of no grid", i));
+  }
   for (auto const& role : program_.roles) check_role(role);
 }
 
+bool IdCheck::are_axes(GridAxes along) const {
+  if (along.grid.index() >= program_.grids.all().size()) return false;
+  for (auto i = program_.grids[along.grid].axes().size(); i < AxisSet::kMost; ++i)
+    if (along.axes.contains(AxisId{i})) return false;
+  return true;
+}
+
 void IdCheck::check_variation(std::size_t index) {
-  auto const& [axes, stride, table] = program_.variations[index];
-  auto const places = program_.mesh.size(axes);
+  auto const& [along, stride, table] = program_.variations[index];
+  if (!are_axes(along)) return say(fmt::format("variation {} names axes of no grid", index));
+  auto const places = program_.grids.size(along);
   if (!table.empty() && std::ssize(table) != places)
     say(fmt::format("variation {} has a table of {} entries for {} places", index, table.size(), places));
 }
@@ -82,18 +94,25 @@ void IdCheck::check_role(Role const& role) {
   auto const label = name_is_missing(role.name) ? std::string{"a role without a name"}
                                                 : fmt::format("role \"{}\"", program_.text(role.name));
   if (name_is_missing(role.name)) return say(label);
-  auto seen = AxisSet{};
-  for (auto const& at : role.where) {
-    if (at.coordinate < 0 || at.coordinate >= program_.mesh.size(at.axis))
-      say(fmt::format("{}: stands at {} {}, but that axis has {} places", label, name_of(at.axis), at.coordinate,
-                      program_.mesh.size(at.axis)));
-    if (seen.contains(at.axis)) say(fmt::format("{}: names its place along {} twice", label, name_of(at.axis)));
-    seen.insert(at.axis);
-  }
+  check_place(role, label);
   for (std::size_t i = 0; i < role.streams.size(); ++i)
     if (name_is_missing(role.streams[i].name)) say(fmt::format("{}: stream {} has no name", label, i));
   for (std::size_t i = 0; i < role.buffers.size(); ++i) check_buffer(role, BufferId{i});
   for (std::size_t i = 0; i < role.operations.size(); ++i) check_operation(role, OpId{i});
+}
+
+void IdCheck::check_place(Role const& role, std::string const& label) {
+  if (role.grid.index() >= program_.grids.all().size()) return say(fmt::format("{}: stands in no grid", label));
+  auto const& axes = program_.grids[role.grid].axes();
+  auto seen = AxisSet{};
+  for (auto const& [axis, coordinate] : role.where) {
+    if (axis.index() >= axes.size()) return say(fmt::format("{}: stands along no axis of its grid", label));
+    auto const& [name, size] = axes[axis.index()];
+    if (coordinate < 0 || coordinate >= size)
+      say(fmt::format("{}: stands at {} {}, but that axis has {} places", label, name, coordinate, size));
+    if (seen.contains(axis)) say(fmt::format("{}: names its place along {} twice", label, name));
+    seen.insert(axis);
+  }
 }
 
 void IdCheck::check_buffer(Role const& role, BufferId id) {
@@ -155,18 +174,16 @@ void IdCheck::check_work(Operation const& op, Place const& place) {
   }
 }
 
-/// Every rank plays exactly one role. Only the axes that roles name need to be walked.
+/// Every rank plays exactly one role. Only the axes that roles fix need to be walked.
 void find_cover_defects(StepProgram const& program, std::vector<std::string>& defects) {
-  auto named = AxisSet{};
-  for (auto const& role : program.roles)
-    for (auto const& at : role.where) named.insert(at.axis);
-  for (std::int64_t i = 0; i < program.mesh.size(named); ++i) {
-    auto const rank = program.mesh.rank_in_group(RankId{0}, named, i);
+  auto fixed = AxisSet{};
+  for (auto const& role : program.roles) fixed = fixed.united_with(fixed_axes(program, role));
+  auto const& grid = program.grids.common();
+  for (std::int64_t i = 0; i < grid.size(fixed); ++i) {
+    auto const rank = grid.rank_in_group(RankId{0}, fixed, i);
     auto players = std::vector<Role const*>{};
     for (auto const& role : program.roles)
-      if (std::ranges::all_of(
-              role.where, [&](AxisCoordinate at) { return program.mesh.coordinate(rank, at.axis) == at.coordinate; }))
-        players.push_back(&role);
+      if (program.plays(role, rank)) players.push_back(&role);
     if (players.empty()) defects.push_back(fmt::format("rank {} plays no role", rank.index()));
     if (players.size() > 1)
       defects.push_back(fmt::format("rank {} plays {} roles, \"{}\" and \"{}\" among them", rank.index(),

@@ -95,7 +95,7 @@ Region PartitionGradients::sum() {
     copy_pieces(context_, reduce_, partitions_name_, partitions_of(whole.buffer, own));
   }
   scale_kernel(context_, reduce_, divide_name_, whole, 1 / static_cast<double>(ranks));
-  auto const place = context_.program.variation({.axes = context_.groups.all_axes(), .stride = own});
+  auto const place = context_.program.variation({.along = context_.groups.all_axes(), .stride = own});
   auto const result = Region{whole.buffer, {whole.offset.base, place}, own};
   auto const ready = context_.role.last_on(reduce_);
   auto const summed = options().reduce_scatter

@@ -70,7 +70,7 @@ void HostGradients::copy(StreamId stream, NameId name, Region from, Region to, P
   }
   auto bytes = piece.by_rank;
   for (auto& of_rank : bytes) of_rank *= size_of(context_.role.get(from.buffer).type).count();
-  auto const variation = context_.program.variation({.axes = context_.groups.all_axes(), .table = std::move(bytes)});
+  auto const variation = context_.program.variation({.along = context_.groups.all_axes(), .table = std::move(bytes)});
   auto const is_out = context_.role.get(to.buffer).space == MemorySpace::kHost;
   context_.role.add(
       stream, name,

@@ -61,7 +61,7 @@ Piece own_piece(StepContext& context, Run const& run, std::int64_t shard, Region
     elements.push_back(is_empty ? 0 : last - first);
   }
   auto const varying = [&](std::int64_t base, std::vector<std::int64_t> const& table) {
-    return RankValue{base, context.program.variation({.axes = context.groups.all_axes(), .table = table})};
+    return RankValue{base, context.program.variation({.along = context.groups.all_axes(), .table = table})};
   };
   auto const count = varying(0, elements);
   return {{bucket.buffer, varying(bucket.offset.base, from), count}, {partition, varying(0, to), count}, elements};

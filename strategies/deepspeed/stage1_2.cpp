@@ -123,7 +123,7 @@ class DeepSpeed12 : public DataParallel {
   [[nodiscard]] bool is_alone(Group const& bucket) const { return bucket.elements > options().reduce_bucket_size; }
 
   [[nodiscard]] Region own_partition() {
-    auto const place = context_.program.variation({.axes = context_.groups.all_axes(), .stride = partition()});
+    auto const place = context_.program.variation({.along = context_.groups.all_axes(), .stride = partition()});
     return {parameters_, {0, place}, partition()};
   }
 

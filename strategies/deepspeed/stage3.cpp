@@ -278,7 +278,7 @@ class DeepSpeed3 : public DataParallel {
     if (!has_second_shards() || trace_[visit_ - 1].pass != Pass::kForward) return;
     auto const& group = second_.groups()[second_.group_of(id)];
     auto const shard = second_.shard(group);
-    auto const place = context_.program.variation({.axes = context_.groups.shard_axes(), .stride = shard});
+    auto const place = context_.program.variation({.along = context_.groups.shard_axes(), .stride = shard});
     parameters_[id.index()].second_shard =
         copy_kernel(context_, context_.compute, names_.second, {whole, {0, place}, shard},
                     second_.place_shard(second_shards_, group));

@@ -128,7 +128,7 @@ class Coordinator {
 }  // namespace
 
 std::vector<ModuleVisit> record_trace(StepContext const& context) {
-  auto builder = ProgramBuilder{context.groups.mesh()};
+  auto builder = ProgramBuilder{context.groups.grid()};
   auto& role = builder.role("recording");
   auto scratch = StepContext{.plan = context.plan,
                              .model = context.model,

@@ -18,12 +18,12 @@ class RankGroups {
   /// `shard` must divide `ranks`.
   RankGroups(std::int64_t ranks, std::int64_t shard);
 
-  [[nodiscard]] program::Mesh mesh() const;
+  [[nodiscard]] program::Grid const& grid() const { return grid_; }
   [[nodiscard]] std::int64_t shard_ranks() const { return shard_; }
   [[nodiscard]] std::int64_t replicas() const { return ranks_ / shard_; }
   /// Axes along which the ranks of a shard group are counted, and those of all ranks.
-  [[nodiscard]] program::AxisSet shard_axes() const;
-  [[nodiscard]] program::AxisSet all_axes() const;
+  [[nodiscard]] program::GridAxes shard_axes() const;
+  [[nodiscard]] program::GridAxes all_axes() const;
 
   [[nodiscard]] CommunicatorId all(program::ProgramBuilder& program);
   [[nodiscard]] CommunicatorId shard(program::ProgramBuilder& program);
@@ -34,6 +34,7 @@ class RankGroups {
 
   std::int64_t ranks_;
   std::int64_t shard_;
+  program::Grid grid_;  // the first of the program
   CommunicatorId all_;
   CommunicatorId shard_group_;
   CommunicatorId replicate_;

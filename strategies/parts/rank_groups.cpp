@@ -2,22 +2,20 @@
 
 namespace twinstep::strategies {
 
-using program::Axis;
-using program::AxisSet;
+using program::Grid;
+using program::GridAxes;
 
-RankGroups::RankGroups(std::int64_t ranks, std::int64_t shard) : ranks_{ranks}, shard_{shard} {}
+RankGroups::RankGroups(std::int64_t ranks, std::int64_t shard)
+    : ranks_{ranks},
+      shard_{shard},
+      grid_{is_one_group() ? Grid{{{"data", ranks}}} : Grid{{{"replicate", replicas()}, {"shard", shard}}}} {}
 
-program::Mesh RankGroups::mesh() const {
-  if (is_one_group()) return program::Mesh{{{Axis::kData, ranks_}}};
-  return program::Mesh{{{Axis::kReplicate, replicas()}, {Axis::kShard, shard_}}};
+GridAxes RankGroups::shard_axes() const {
+  return {program::GridId{0}, is_one_group() ? grid_.along({"data"}) : grid_.along({"shard"})};
 }
 
-AxisSet RankGroups::shard_axes() const {
-  return is_one_group() ? AxisSet{Axis::kData} : AxisSet{Axis::kShard};
-}
-
-AxisSet RankGroups::all_axes() const {
-  return is_one_group() ? AxisSet{Axis::kData} : AxisSet{Axis::kReplicate, Axis::kShard};
+GridAxes RankGroups::all_axes() const {
+  return {program::GridId{0}, is_one_group() ? grid_.along({"data"}) : grid_.along({"replicate", "shard"})};
 }
 
 CommunicatorId RankGroups::all(program::ProgramBuilder& program) {
@@ -32,7 +30,7 @@ CommunicatorId RankGroups::shard(program::ProgramBuilder& program) {
 }
 
 CommunicatorId RankGroups::replicate(program::ProgramBuilder& program) {
-  if (!replicate_.exists()) replicate_ = program.communicator("replicate", {Axis::kReplicate});
+  if (!replicate_.exists()) replicate_ = program.communicator("replicate", {"replicate"});
   return replicate_;
 }
 

@@ -66,7 +66,7 @@ Region OwnShard::in(BufferId buffer, Group const& group) {
   auto const shard = layout_.shard(group);
   auto known = std::ranges::find(by_shard_, shard, &std::pair<std::int64_t, VariationId>::first);
   if (known == by_shard_.end()) {
-    by_shard_.emplace_back(shard, context_.program.variation({.axes = axes_, .stride = shard}));
+    by_shard_.emplace_back(shard, context_.program.variation({.along = along_, .stride = shard}));
     known = by_shard_.end() - 1;
   }
   return {buffer, RankValue{group.begin, known->second}, shard};

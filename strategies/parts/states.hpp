@@ -55,17 +55,17 @@ class OwedGradients {
 };
 
 /// The stretch that belongs to this rank's shard of a group in a buffer that holds everything: begin + place · shard,
-/// where place counts the ranks along `axes`.
+/// where place counts the ranks `along` axes of a grid.
 class OwnShard {
  public:
-  OwnShard(StepContext& context, FlatLayout const& layout, program::AxisSet axes)
-      : context_{context}, layout_{layout}, axes_{axes} {}
+  OwnShard(StepContext& context, FlatLayout const& layout, program::GridAxes along)
+      : context_{context}, layout_{layout}, along_{along} {}
   [[nodiscard]] program::Region in(BufferId buffer, Group const& group);
 
  private:
   StepContext& context_;
   FlatLayout const& layout_;
-  program::AxisSet axes_;
+  program::GridAxes along_;
   std::vector<std::pair<std::int64_t, program::VariationId>> by_shard_;  // one variation for each shard size
 };
 

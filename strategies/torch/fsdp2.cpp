@@ -124,11 +124,11 @@ class Fsdp2 : public DataParallel {
   /// The stretch of a buffer that holds a group alone which belongs to this rank, of so many equal ones.
   class OwnPlace {
    public:
-    OwnPlace(StepContext& context, AxisSet axes) : context_{&context}, axes_{axes} {}
+    OwnPlace(StepContext& context, program::GridAxes along) : context_{&context}, along_{along} {}
     [[nodiscard]] Region in(BufferId buffer, std::int64_t elements) {
       auto known = std::ranges::find(by_size_, elements, &std::pair<std::int64_t, VariationId>::first);
       if (known == by_size_.end()) {
-        by_size_.emplace_back(elements, context_->program.variation({.axes = axes_, .stride = elements}));
+        by_size_.emplace_back(elements, context_->program.variation({.along = along_, .stride = elements}));
         known = by_size_.end() - 1;
       }
       return {buffer, RankValue{0, known->second}, elements};
@@ -136,7 +136,7 @@ class Fsdp2 : public DataParallel {
 
    private:
     StepContext* context_;
-    AxisSet axes_;
+    program::GridAxes along_;
     std::vector<std::pair<std::int64_t, VariationId>> by_size_;
   };
 

@@ -1,5 +1,5 @@
 twinstep_test(unit_program
-  SOURCES unit/builder_test.cpp unit/matching_test.cpp unit/mesh_test.cpp unit/projection_test.cpp unit/races_test.cpp
+  SOURCES unit/builder_test.cpp unit/grid_test.cpp unit/matching_test.cpp unit/projection_test.cpp unit/races_test.cpp
           unit/step_program_test.cpp unit/well_formed_test.cpp property/races_test.cpp
   DEPENDS sim_program)
 

@@ -12,6 +12,8 @@ std::vector<ConformanceCase> conformance_cases() {
   auto cases = std::vector<ConformanceCase>{
       {"two streams with waits", two_streams_with_waits()},
       {"two communicators on a mesh", two_communicators_on_a_mesh()},
+      {"experts folded over data and tensor", folded_experts()},
+      {"grids of which neither folds the other", crossed_grids()},
       {"pipeline of two stages", pipeline_of_two_stages()},
       {"host synchronisation", host_synchronisation()},
       {"delay on a stream", delay_on_a_stream()},

@@ -7,7 +7,7 @@ using namespace twinstep;
 
 TEST_CASE("the CUDA executor obeys the meaning of programs, on devices that are not there", "[conformance][cuda]") {
   tests::check_conformance([](program::StepProgram const& program) {
-    auto const world = static_cast<int>(program.mesh.world_size());
+    auto const world = static_cast<int>(program.grids.world_size());
     auto device = tests::FakeDevice{world};
     auto connection = cuda::connect(device, {.world = world, .local_ranks = world}, {});
     auto environment = cuda::Environment{device, connection.ranks};

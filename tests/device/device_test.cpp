@@ -41,7 +41,7 @@ TEST_CASE("the CUDA executor obeys the meaning of programs on real GPUs", "[devi
   auto connections = std::map<int, cuda::Connection>{};  // by ranks: making one takes longer than a program
   auto left_out = 0;
   for (auto const& [name, program] : tests::conformance_cases()) {
-    auto const world = static_cast<int>(program.mesh.world_size());
+    auto const world = static_cast<int>(program.grids.world_size());
     if (world > devices) {
       ++left_out;  // NCCL before 2.30 refuses two ranks on one GPU
       continue;

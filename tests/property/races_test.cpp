@@ -27,10 +27,10 @@ struct Finding {
 /// A few operations on two or three streams with few waits. Regions of one buffer differ between ranks.
 class RandomProgram {
  public:
-  explicit RandomProgram(unsigned seed) : random_{seed}, builder_{Mesh{{{Axis::kData, kRanks}}}} {
+  explicit RandomProgram(unsigned seed) : random_{seed}, builder_{Grid{{{"data", kRanks}}}} {
     auto const streams = 2 + below(2);
     for (std::size_t i = 0; i < streams; ++i) streams_.push_back(role_.stream(std::string{"stream"} + "abc"[i]));
-    by_rank_ = builder_.variation({{Axis::kData}, 4, {}});
+    by_rank_ = builder_.variation({builder_.along({"data"}), 4, {}});
     for (auto const* name : {"even", "uneven"}) buffers_.push_back(role_.buffer(fp32(builder_.name(name), 20, true)));
     for (std::size_t i = 0; i < 8; ++i) add_operation(i);
   }

@@ -65,7 +65,7 @@ TEST_CASE("what the counters show sums up to the bytes on the wire, whatever the
   for (auto const& program : programs())
     for (auto const fidelity : {Fidelity::kFolded, Fidelity::kClosed, Fidelity::kExact}) {
       auto const timeline = engine::run(program, machine, {.fidelity = fidelity});
-      CAPTURE(program.mesh.world_size(), static_cast<int>(fidelity));
+      CAPTURE(program.grids.world_size(), static_cast<int>(fidelity));
       auto const sums = integral(timeline);
       CHECK(timeline.wire.intra > 0_B);
       CHECK(sums.intra == Approx(static_cast<double>(timeline.wire.intra.count())).epsilon(1e-9));

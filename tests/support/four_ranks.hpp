@@ -32,8 +32,8 @@ inline program::Elementwise fill(program::RankValue elements) {
 ///   op 3 reduces it, 3 numbers for each rank, on the stream "comm"; op 4 gathers 3 numbers of each rank into the
 ///   weight; op 5 is the host, which waits for op 4.
 inline program::StepProgram four_ranks() {
-  auto builder = program::ProgramBuilder{program::Mesh{{{program::Axis::kData, 4}}}};
-  auto const data = builder.communicator("data", {program::Axis::kData});
+  auto builder = program::ProgramBuilder{program::Grid{{{"data", 4}}}};
+  auto const data = builder.communicator("data", {"data"});
   auto& role = builder.role("main");
   auto const compute = role.stream("compute");
   auto const comm = role.stream("comm");

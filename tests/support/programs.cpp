@@ -41,34 +41,34 @@ OpId SmallProgram::scale(RoleBuilder& role, StreamId stream, std::string_view na
   return role.add(stream, builder.name(name), kernel, {reads(role.whole(from)), writes(role.whole(to))});
 }
 
-RankValue SmallProgram::chunk_size(std::int64_t total, AxisSet axes) {
-  auto const parts = builder.mesh().size(axes);
+RankValue SmallProgram::chunk_size(std::int64_t total, GridAxes along) {
+  auto const parts = builder.grids().size(along);
   auto table = std::vector<std::int64_t>{};
   for (std::int64_t i = 0; i < parts; ++i)
     table.push_back(chunk_begin(total, parts, i + 1) - chunk_begin(total, parts, i));
-  return {0, builder.variation({axes, 0, std::move(table)})};
+  return {0, builder.variation({along, 0, std::move(table)})};
 }
 
-RankValue SmallProgram::chunk_offset(std::int64_t total, AxisSet axes) {
-  auto const parts = builder.mesh().size(axes);
+RankValue SmallProgram::chunk_offset(std::int64_t total, GridAxes along) {
+  auto const parts = builder.grids().size(along);
   auto table = std::vector<std::int64_t>{};
   for (std::int64_t i = 0; i < parts; ++i) table.push_back(chunk_begin(total, parts, i));
-  return {0, builder.variation({axes, 0, std::move(table)})};
+  return {0, builder.variation({along, 0, std::move(table)})};
 }
 
 StepProgram one_collective(CollectiveKind kind, std::int64_t ranks, std::int64_t elements, std::int64_t root,
                            Reduction reduction, DataType type) {
   auto small = SmallProgram{ranks};
-  auto const axes = AxisSet{Axis::kData};
-  auto const communicator = small.builder.communicator("data", axes);
+  auto const along = small.builder.along({"data"});
+  auto const communicator = small.builder.communicator("data", along);
   auto& role = small.builder.role("worker");
-  auto const chunk = small.chunk_size(elements, axes);
+  auto const chunk = small.chunk_size(elements, along);
   // Place r receives chunk r of every sender: all of one size, since all senders have equally many.
   auto const from_all = [&] {
     auto table = std::vector<std::int64_t>{};
     for (std::int64_t i = 0; i < ranks; ++i)
       table.push_back(ranks * (chunk_begin(elements, ranks, i + 1) - chunk_begin(elements, ranks, i)));
-    return RankValue{0, small.builder.variation({axes, 0, std::move(table)})};
+    return RankValue{0, small.builder.variation({along, 0, std::move(table)})};
   };
   auto sent = RankValue{elements};
   auto received = RankValue{elements};
@@ -109,7 +109,7 @@ StepProgram two_streams_with_waits() {
 
 StepProgram in_place_all_reduce(std::int64_t ranks, std::int64_t elements) {
   auto small = SmallProgram{ranks};
-  auto const communicator = small.builder.communicator("data", {Axis::kData});
+  auto const communicator = small.builder.communicator("data", {"data"});
   auto& role = small.builder.role("worker");
   auto const gradient = small.persistent(role, "gradient", elements);
   auto const stream = role.stream("comm");
@@ -120,10 +120,10 @@ StepProgram in_place_all_reduce(std::int64_t ranks, std::int64_t elements) {
 }
 
 StepProgram two_communicators_on_a_mesh() {
-  auto small = SmallProgram{Mesh{{{Axis::kData, 2}, {Axis::kTensor, 2}}}};
-  auto const data = small.builder.communicator("data", {Axis::kData});
-  auto const tensor = small.builder.communicator("tensor", {Axis::kTensor});
-  auto const world = small.builder.communicator("world", {Axis::kData, Axis::kTensor});
+  auto small = SmallProgram{Grid{{{"data", 2}, {"tensor", 2}}}};
+  auto const data = small.builder.communicator("data", {"data"});
+  auto const tensor = small.builder.communicator("tensor", {"tensor"});
+  auto const world = small.builder.communicator("world", {"data", "tensor"});
   auto& role = small.builder.role("worker");
   auto const first = role.stream("first");
   auto const second = role.stream("second");
@@ -142,10 +142,43 @@ StepProgram two_communicators_on_a_mesh() {
   return std::move(small.builder).finish();
 }
 
+namespace {
+
+/// A persistent buffer for each of `axes`, and its all_reduce along them, one after another.
+StepProgram all_reduces(std::vector<Grid> grids, std::vector<std::string_view> const& axes) {
+  auto small = SmallProgram{std::move(grids)};
+  auto& role = small.builder.role("worker");
+  auto const stream = role.stream("comm");
+  auto name = std::string{"a"};
+  for (auto const axis : axes) {
+    auto const communicator = small.builder.communicator(axis, {axis});
+    auto const buffer = small.persistent(role, name, 5);
+    role.add(stream, small.builder.name("reduce." + name),
+             Collective{.type = DataType::kFp32, .communicator = communicator, .elements = 5}, role.whole(buffer),
+             role.whole(buffer));
+    ++name[0];
+  }
+  return std::move(small.builder).finish();
+}
+
+}  // namespace
+
+StepProgram folded_experts() {
+  return all_reduces({Grid{{{"pipeline", 2}, {"data", 2}, {"tensor", 2}}, "dense"},
+                      Grid{{{"expert_data", 2}, {"expert", 4}}, "experts"}},
+                     {"expert", "tensor", "expert_data"});
+}
+
+StepProgram crossed_grids() {
+  return all_reduces(
+      {Grid{{{"data", 2}, {"tensor", 3}}, "dense"}, Grid{{{"expert_data", 3}, {"expert", 2}}, "experts"}},
+      {"tensor", "expert"});
+}
+
 StepProgram groups_in_a_ring(std::int64_t ranks) {
   auto small = SmallProgram{ranks};
-  auto const axes = AxisSet{Axis::kData};
-  auto const communicator = small.builder.communicator("ring", axes);
+  auto const along = small.builder.along({"data"});
+  auto const communicator = small.builder.communicator("ring", along);
   auto& role = small.builder.role("worker");
   auto const stream = role.stream("comm");
   auto const mine = small.persistent(role, "mine", 6);
@@ -153,7 +186,7 @@ StepProgram groups_in_a_ring(std::int64_t ranks) {
   auto const neighbour = [&](std::int64_t distance) {
     auto table = std::vector<std::int64_t>{};
     for (std::int64_t i = 0; i < ranks; ++i) table.push_back((i + distance + ranks) % ranks);
-    return RankValue{0, small.builder.variation({axes, 0, std::move(table)})};
+    return RankValue{0, small.builder.variation({along, 0, std::move(table)})};
   };
   auto const send = PointToPoint{
       .sends = true, .type = DataType::kFp32, .communicator = communicator, .peer = neighbour(1), .elements = 6};
@@ -173,8 +206,8 @@ StepProgram groups_in_a_ring(std::int64_t ranks) {
 }
 
 StepProgram pipeline_of_two_stages() {
-  auto small = SmallProgram{Mesh{{{Axis::kPipeline, 2}}}};
-  auto const pipeline = small.builder.communicator("pipeline", {Axis::kPipeline});
+  auto small = SmallProgram{Grid{{{"pipeline", 2}}}};
+  auto const pipeline = small.builder.communicator("pipeline", {"pipeline"});
   auto const message = [&](bool sends, std::int64_t peer) {
     return CommunicationPart{
         PointToPoint{.sends = sends, .type = DataType::kFp32, .communicator = pipeline, .peer = peer, .elements = 12}};
@@ -185,8 +218,8 @@ StepProgram pipeline_of_two_stages() {
     auto const access = sends ? reads(role.whole(buffer)) : writes(role.whole(buffer));
     return role.group(stream, small.builder.name(name), std::span{&part, 1}, std::span{&access, 1});
   };
-  auto& head = small.builder.role("head", {{Axis::kPipeline, 0}});
-  auto& tail = small.builder.role("tail", {{Axis::kPipeline, 1}});
+  auto& head = small.builder.role("head", {{"pipeline", 0}});
+  auto& tail = small.builder.role("tail", {{"pipeline", 1}});
   auto const head_main = head.stream("main");
   auto const head_comm = head.stream("comm");
   auto const tail_main = tail.stream("main");
@@ -255,13 +288,13 @@ StepProgram lifetimes_of_buffers() {
 
 StepProgram uneven_shards(std::int64_t ranks) {
   auto small = SmallProgram{ranks};
-  auto const axes = AxisSet{Axis::kData};
-  auto const communicator = small.builder.communicator("data", axes);
+  auto const along = small.builder.along({"data"});
+  auto const communicator = small.builder.communicator("data", along);
   auto& role = small.builder.role("worker");
   auto const main = role.stream("main");
   auto const gradient = small.persistent(role, "gradient", 10);
   auto const parameters = small.persistent(role, "parameters", 10);
-  auto const shard = Region{parameters, small.chunk_offset(10, axes), small.chunk_size(10, axes)};
+  auto const shard = Region{parameters, small.chunk_offset(10, along), small.chunk_size(10, along)};
   auto collective = Collective{
       .kind = CollectiveKind::kReduceScatter, .type = DataType::kFp32, .communicator = communicator, .elements = 10};
   role.add(main, small.builder.name("reduce"), collective, role.whole(gradient), shard);

@@ -12,9 +12,10 @@ namespace twinstep::tests {
 /// A program under construction with the few things that most tests want.
 class SmallProgram {
  public:
-  explicit SmallProgram(program::Mesh mesh) : builder{std::move(mesh)} {}
+  explicit SmallProgram(program::Grid grid) : builder{std::move(grid)} {}
+  explicit SmallProgram(std::vector<program::Grid> grids) : builder{std::move(grids)} {}
   /// `ranks` data-parallel ranks.
-  explicit SmallProgram(std::int64_t ranks) : SmallProgram{program::Mesh{{{program::Axis::kData, ranks}}}} {}
+  explicit SmallProgram(std::int64_t ranks) : SmallProgram{program::Grid{{{"data", ranks}}}} {}
 
   /// A buffer that outlives the step.
   BufferId persistent(program::RoleBuilder& role, std::string_view name, program::RankValue elements,
@@ -27,9 +28,9 @@ class SmallProgram {
   /// to = from, for whole buffers of one size.
   OpId scale(program::RoleBuilder& role, StreamId stream, std::string_view name, BufferId from, BufferId to,
              double scalar = 1);
-  /// How many elements a rank's chunk of `total` has, and where it begins, along `axes`.
-  program::RankValue chunk_size(std::int64_t total, program::AxisSet axes);
-  program::RankValue chunk_offset(std::int64_t total, program::AxisSet axes);
+  /// How many elements a rank's chunk of `total` has, and where it begins, along axes of a grid.
+  program::RankValue chunk_size(std::int64_t total, program::GridAxes along);
+  program::RankValue chunk_offset(std::int64_t total, program::GridAxes along);
 
   program::ProgramBuilder builder;
 };
@@ -46,9 +47,15 @@ class SmallProgram {
 [[nodiscard]] program::StepProgram two_streams_with_waits();
 /// all_reduce of the persistent buffer "gradient" onto itself.
 [[nodiscard]] program::StepProgram in_place_all_reduce(std::int64_t ranks, std::int64_t elements);
-/// On a 2 × 2 mesh (data, tensor): all_reduce along data on one stream, along tensor on another; then both on the
+/// On a 2 × 2 grid (data, tensor): all_reduce along data on one stream, along tensor on another; then both on the
 /// communicator of all four ranks, from two streams.
 [[nodiscard]] program::StepProgram two_communicators_on_a_mesh();
+/// 8 ranks: pipeline 2 × data 2 × tensor 2, and experts folded over data and tensor: expert_data 2 × expert 4. One
+/// all_reduce after another: of "a" along the experts, of "b" along tensor, of "c" along the experts' data.
+[[nodiscard]] program::StepProgram folded_experts();
+/// 6 ranks as 2 × 3 and as 3 × 2, of which neither folds the other: an all_reduce of "a" along the 3 of the first, one
+/// of "b" along the 2 of the second.
+[[nodiscard]] program::StepProgram crossed_grids();
 /// Every rank sends "mine" to the next and receives "theirs" from the one before, as one group; then two coalesced
 /// collectives as another.
 [[nodiscard]] program::StepProgram groups_in_a_ring(std::int64_t ranks);

@@ -23,9 +23,9 @@ OpId collect(SmallProgram& small, RoleBuilder& role, StreamId stream, std::strin
 
 StepProgram missing_collective() {
   auto small = SmallProgram{2};
-  auto const communicator = small.builder.communicator("data", {Axis::kData});
-  auto& first = small.builder.role("first", {{Axis::kData, 0}});
-  auto& second = small.builder.role("second", {{Axis::kData, 1}});
+  auto const communicator = small.builder.communicator("data", {"data"});
+  auto& first = small.builder.role("first", {{"data", 0}});
+  auto& second = small.builder.role("second", {{"data", 1}});
   auto const first_comm = first.stream("comm");
   auto const second_comm = second.stream("comm");
   collect(small, first, first_comm, "loss", CollectiveKind::kAllReduce, communicator);
@@ -36,9 +36,9 @@ StepProgram missing_collective() {
 
 StepProgram send_without_receive() {
   auto small = SmallProgram{2};
-  auto const communicator = small.builder.communicator("pair", {Axis::kData});
-  auto& first = small.builder.role("first", {{Axis::kData, 0}});
-  auto& second = small.builder.role("second", {{Axis::kData, 1}});
+  auto const communicator = small.builder.communicator("pair", {"data"});
+  auto& first = small.builder.role("first", {{"data", 0}});
+  auto& second = small.builder.role("second", {{"data", 1}});
   auto const comm = first.stream("comm");
   auto const main = second.stream("main");
   auto const message = small.temporary(first, "message", 4);
@@ -52,10 +52,10 @@ StepProgram send_without_receive() {
 
 StepProgram crossed_collectives() {
   auto small = SmallProgram{2};
-  auto const left = small.builder.communicator("left", {Axis::kData});
-  auto const right = small.builder.communicator("right", {Axis::kData});
-  auto& first = small.builder.role("first", {{Axis::kData, 0}});
-  auto& second = small.builder.role("second", {{Axis::kData, 1}});
+  auto const left = small.builder.communicator("left", {"data"});
+  auto const right = small.builder.communicator("right", {"data"});
+  auto& first = small.builder.role("first", {{"data", 0}});
+  auto& second = small.builder.role("second", {{"data", 1}});
   auto const first_comm = first.stream("comm");
   auto const second_comm = second.stream("comm");
   collect(small, first, first_comm, "a", CollectiveKind::kAllReduce, left);

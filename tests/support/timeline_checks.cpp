@@ -224,13 +224,13 @@ class Checks {
     return true;
   }
   [[nodiscard]] std::int64_t place_of(Member const& member, program::Collective const& collective) const {
-    return program_.mesh.index_in_group(rank_of(member.track),
-                                        program_.communicators[collective.communicator.index()].axes);
+    return program_.grids.index_in_group(rank_of(member.track),
+                                         program_.communicators[collective.communicator.index()].along);
   }
   /// Elements of the chunk of `place`, in what `member` takes part in.
   [[nodiscard]] std::int64_t chunk(Member const& member, std::int64_t place) const {
     auto const& collective = std::get<program::Collective>(*member.part);
-    auto const places = program_.mesh.size(program_.communicators[collective.communicator.index()].axes);
+    auto const places = program_.grids.size(program_.communicators[collective.communicator.index()].along);
     auto const elements = program_.evaluate(collective.elements, rank_of(member.track));
     return chunk_begin(elements, places, place + 1) - chunk_begin(elements, places, place);
   }
@@ -238,14 +238,14 @@ class Checks {
   [[nodiscard]] std::tuple<std::size_t, RankId, RankId, bool> meeting_of(std::size_t track,
                                                                          program::CommunicationPart const& part) const {
     auto const rank = rank_of(track);
-    auto const axes =
-        program_.communicators[std::visit([](auto const& p) { return p.communicator.index(); }, part)].axes;
+    auto const along =
+        program_.communicators[std::visit([](auto const& p) { return p.communicator.index(); }, part)].along;
     if (auto const* message = std::get_if<program::PointToPoint>(&part)) {
-      auto const peer = program_.mesh.rank_in_group(rank, axes, program_.evaluate(message->peer, rank));
+      auto const peer = program_.grids.rank_in_group(rank, along, program_.evaluate(message->peer, rank));
       auto const pair = message->sends ? std::pair{rank, peer} : std::pair{peer, rank};
       return {program_.communicators.size(), pair.first, pair.second, message->sends};
     }
-    auto const first = program_.mesh.rank_in_group(rank, axes, 0);
+    auto const first = program_.grids.rank_in_group(rank, along, 0);
     return {std::get<program::Collective>(part).communicator.index(), first, first, false};
   }
 
@@ -254,7 +254,7 @@ class Checks {
     for (auto const& span : timeline_.spans) last = std::max(last, span.end);
     expect(timeline_.step_time == last, "the step takes {} ps, but its last span ends at {} ps",
            timeline_.step_time.count(), last.count());
-    expect(timeline_.manifest.world_size == program_.mesh.world_size(), "the manifest has another world size");
+    expect(timeline_.manifest.world_size == program_.grids.world_size(), "the manifest has another world size");
   }
 
   [[nodiscard]] RankId rank_of(std::size_t track) const { return timeline_.tracks[track].rank; }

@@ -21,7 +21,7 @@ TEST_CASE("a wait holds for the next operation on its stream only", "[program][b
 }
 
 TEST_CASE("a wait for an operation of the same stream adds nothing to the stream's order", "[program][builder]") {
-  auto builder = ProgramBuilder{Mesh{}};
+  auto builder = ProgramBuilder{Grid{}};
   auto& role = builder.role("main");
   auto const stream = role.stream("compute");
   auto const first = role.add(stream, builder.name("first"), Delay{}, {});
@@ -55,7 +55,7 @@ TEST_CASE("lifetimes found again from the operations are those that the builder 
 }
 
 TEST_CASE("the same text has one id", "[program][builder]") {
-  auto builder = ProgramBuilder{Mesh{}};
+  auto builder = ProgramBuilder{Grid{}};
   auto const id = builder.name("layer.0");
   CHECK(builder.name("layer.1") != id);
   CHECK(builder.name("layer.0") == id);
@@ -69,8 +69,8 @@ TEST_CASE("everything lies in the scope that was entered last", "[program][build
 }
 
 TEST_CASE("the operands of a group are those of its parts, in order", "[program][builder]") {
-  auto builder = ProgramBuilder{Mesh{{{Axis::kPipeline, 2}}}};
-  auto const pipeline = builder.communicator("pipeline", {Axis::kPipeline});
+  auto builder = ProgramBuilder{Grid{{{"pipeline", 2}}}};
+  auto const pipeline = builder.communicator("pipeline", {"pipeline"});
   auto& role = builder.role("both");
   auto const stream = role.stream("comm");
   auto const out = role.buffer(fp32(builder.name("out"), 4, true));

@@ -22,16 +22,16 @@ def check(files, layers=LAYERS):
 
 class Layers(unittest.TestCase):
     def test_a_lower_layer_that_uses_a_higher_one_is_named_with_its_line(self):
-        code, lines = check({"sim/base/oops.hpp": '#include "sim/program/mesh.hpp"\n'})
+        code, lines = check({"sim/base/oops.hpp": '#include "sim/program/grid.hpp"\n'})
         self.assertEqual(code, 1)
         self.assertEqual(lines, ["sim/base/oops.hpp:1: sim/base may not use sim/program"])
 
     def test_allowed_own_and_system_includes_pass(self):
-        text = '#include <vector>\n#include "sim/base/ids.hpp"\n#include "sim/program/mesh.hpp"\n'
+        text = '#include <vector>\n#include "sim/base/ids.hpp"\n#include "sim/program/grid.hpp"\n'
         self.assertEqual(check({"sim/program/a.cpp": text, "app/main.cpp": text})[0], 0)
 
     def test_one_header_of_a_folder_can_be_allowed_alone(self):
-        code, lines = check({"reports/a.cpp": '#include "sim/program/kinds.hpp"\n#include "sim/program/mesh.hpp"\n'})
+        code, lines = check({"reports/a.cpp": '#include "sim/program/kinds.hpp"\n#include "sim/program/grid.hpp"\n'})
         self.assertEqual((code, lines), (1, ["reports/a.cpp:2: reports may not use sim/program"]))
 
     def test_an_include_that_is_not_a_path_from_the_root_is_refused(self):

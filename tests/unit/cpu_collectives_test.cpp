@@ -31,7 +31,7 @@ Outcome outcome_of(program::StepProgram const& program, std::string_view buffer 
   auto environment = cpu::Environment{fill_sent};
   auto out = Outcome{};
   out.wire = cpu::run(program, environment).wire.intra;
-  for (std::int64_t rank = 0; rank < program.mesh.world_size(); ++rank)
+  for (std::int64_t rank = 0; rank < program.grids.world_size(); ++rank)
     out.received.push_back(environment.read(RankId{static_cast<std::size_t>(rank)}, buffer, ""));
   return out;
 }
@@ -77,6 +77,13 @@ Values sent_by(std::int64_t rank, std::size_t first, std::size_t last) {
 
 bool is_untouched(Values const& values) {
   return std::all_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+}
+
+/// Every number of rank r begins as r + 1.
+cpu::Environment counting_from_one() {
+  return cpu::Environment{[](RankId rank, std::string_view, std::string_view, std::span<double> values) {
+    for (auto& value : values) value = static_cast<double>(rank.index() + 1);
+  }};
 }
 
 }  // namespace
@@ -175,11 +182,11 @@ TEST_CASE("all_to_all gives every rank its chunk of what each rank has", "[cpu][
 
 TEST_CASE("in all_to_all ranks may send different amounts", "[cpu][collectives]") {
   auto small = tests::SmallProgram{2};
-  auto const axes = program::AxisSet{program::Axis::kData};
-  auto const communicator = small.builder.communicator("experts", axes);
+  auto const along = small.builder.along({"data"});
+  auto const communicator = small.builder.communicator("experts", along);
   auto& role = small.builder.role("worker");
   // Rank 0 sends 2 elements, rank 1 sends 4; each receives half of both.
-  auto const amount = program::RankValue{2, small.builder.variation({axes, 2, {}})};
+  auto const amount = program::RankValue{2, small.builder.variation({along, 2, {}})};
   auto const from = small.persistent(role, "sent", amount);
   auto const to = small.persistent(role, "received", 3);
   role.add(
@@ -210,15 +217,36 @@ TEST_CASE("uneven shards are reduced, updated and gathered", "[cpu][collectives]
 }
 
 TEST_CASE("communicators of a mesh join the ranks along their axes", "[cpu][collectives]") {
-  auto environment = cpu::Environment{[](RankId rank, std::string_view, std::string_view, std::span<double> values) {
-    for (auto& value : values) value = static_cast<double>(rank.index() + 1);
-  }};
+  auto environment = counting_from_one();
   static_cast<void>(cpu::run(tests::two_communicators_on_a_mesh(), environment));
   // Ranks hold 1, 2, 3, 4. Along data (0 with 2, 1 with 3): 4, 6, 4, 6; over all: 20. Along tensor (0 with 1, 2 with
   // 3): 3, 3, 7, 7; over all: 20.
   for (std::size_t rank = 0; rank < 4; ++rank) {
     CHECK(environment.read(RankId{rank}, "a", "") == Values(7, 20));
     CHECK(environment.read(RankId{rank}, "b", "") == Values(5, 20));
+  }
+}
+
+TEST_CASE("communicators of two grids join the ranks along the axes of theirs", "[cpu][collectives]") {
+  auto environment = counting_from_one();
+  static_cast<void>(cpu::run(tests::folded_experts(), environment));
+  // Ranks hold 1 to 8. Four experts are neighbours: 1 + 2 + 3 + 4 and 5 + 6 + 7 + 8. Tensor ranks are pairs: 1 + 2, 3 +
+  // 4, …. Along the experts' data lie ranks four apart: 1 + 5, 2 + 6, ….
+  for (std::size_t rank = 0; rank < 8; ++rank) {
+    auto const pair = static_cast<double>(rank / 2);
+    CHECK(environment.read(RankId{rank}, "a", "") == Values(5, rank < 4 ? 10 : 26));
+    CHECK(environment.read(RankId{rank}, "b", "") == Values(5, 3 + 4 * pair));
+    CHECK(environment.read(RankId{rank}, "c", "") == Values(5, 6 + 2 * static_cast<double>(rank % 4)));
+  }
+}
+
+TEST_CASE("grids need not fold each other", "[cpu][collectives]") {
+  auto environment = counting_from_one();
+  static_cast<void>(cpu::run(tests::crossed_grids(), environment));
+  // Ranks hold 1 to 6: in threes 6 and 15, in pairs 3, 7 and 11.
+  for (std::size_t rank = 0; rank < 6; ++rank) {
+    CHECK(environment.read(RankId{rank}, "a", "") == Values(5, rank < 3 ? 6 : 15));
+    CHECK(environment.read(RankId{rank}, "b", "") == Values(5, 3 + 4 * static_cast<double>(rank / 2)));
   }
 }
 

@@ -8,7 +8,6 @@
 
 using namespace twinstep;
 using namespace twinstep::literals;
-using program::Axis;
 using program::Collective;
 
 namespace {
@@ -21,9 +20,9 @@ timeline::Timeline run(program::StepProgram const& program) {
 /// Two ranks in two roles, "first" and "second", on communicator "data".
 struct TwoRoles {
   tests::SmallProgram small{2};
-  CommunicatorId communicator = small.builder.communicator("data", {Axis::kData});
-  program::RoleBuilder& first = small.builder.role("first", {{Axis::kData, 0}});
-  program::RoleBuilder& second = small.builder.role("second", {{Axis::kData, 1}});
+  CommunicatorId communicator = small.builder.communicator("data", {"data"});
+  program::RoleBuilder& first = small.builder.role("first", {{"data", 0}});
+  program::RoleBuilder& second = small.builder.role("second", {{"data", 1}});
   StreamId first_comm = first.stream("comm");
   StreamId second_comm = second.stream("comm");
 

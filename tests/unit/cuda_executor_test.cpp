@@ -13,7 +13,6 @@
 
 using namespace twinstep;
 using namespace twinstep::literals;
-using program::Axis;
 using program::Reduction;
 using tests::FakeDevice;
 using Values = std::vector<double>;
@@ -23,7 +22,7 @@ namespace {
 /// Everything that a step on devices that are not there needs.
 struct FakeJob {
   explicit FakeJob(program::StepProgram const& program, cuda::Initialiser initialise = {})
-      : world{static_cast<int>(program.mesh.world_size())},
+      : world{static_cast<int>(program.grids.world_size())},
         device{world},
         connection{cuda::connect(device, {.world = world, .local_ranks = world}, {})},
         environment{device, connection.ranks, std::move(initialise)},

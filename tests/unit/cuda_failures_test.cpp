@@ -12,7 +12,7 @@ using tests::FakeDevice;
 namespace {
 
 timeline::Timeline run(FakeDevice& device, program::StepProgram const& program, cuda::ExecutorOptions options = {}) {
-  auto const world = static_cast<int>(program.mesh.world_size());
+  auto const world = static_cast<int>(program.grids.world_size());
   auto connection = cuda::connect(device, {.world = world, .local_ranks = world}, {});
   auto environment = cuda::Environment{device, connection.ranks};
   return cuda::Executor{device, connection, options}.run(program, environment);
@@ -78,7 +78,7 @@ TEST_CASE("when nothing happens any more, the error says in which stream and ope
 
 TEST_CASE("a stream that hangs in the middle of a step is named with its operation", "[cuda][failures]") {
   auto small = tests::SmallProgram{2};
-  auto const communicator = small.builder.communicator("data", {program::Axis::kData});
+  auto const communicator = small.builder.communicator("data", {"data"});
   auto& role = small.builder.role("worker");
   auto const main = role.stream("main");
   auto const comm = role.stream("comm");

@@ -12,15 +12,17 @@ using engine::Fidelity;
 
 namespace {
 
+using Axes = std::vector<std::string_view>;
+
 /// A step in which every rank takes part in the same collective along each of `axes`, all at once on streams of their
 /// own: two communicators, say. Gives when each of the first rank's collectives ended.
-std::vector<Time> ends_of(Mesh const& mesh, std::vector<AxisSet> const& axes, CollectiveKind kind, std::int64_t bytes,
+std::vector<Time> ends_of(Grid const& grid, std::vector<Axes> const& axes, CollectiveKind kind, std::int64_t bytes,
                           hardware::Cluster const& cluster, Fidelity fidelity) {
-  auto builder = ProgramBuilder{mesh};
+  auto builder = ProgramBuilder{grid};
   auto& role = builder.role("rank");
   for (std::size_t i = 0; i < axes.size(); ++i) {
     auto const name = "c" + std::to_string(i);
-    auto const communicator = builder.communicator(name, axes[i]);
+    auto const communicator = builder.communicator(name, builder.grids().find(axes[i]).value());
     auto const stream = role.stream(name);
     auto const buffer = [&] {
       return role.whole(role.buffer({.name = builder.name("buffer"), .elements = bytes, .type = DataType::kInt8}));
@@ -48,15 +50,15 @@ TEST_CASE("two communicators that share a NIC have half of it each", "[engine][e
   cluster.node().nics = 1;
   cluster.node().nic.value = 10_GBps;
   cluster.fabric.levels = {{"leaf", 2, {1.0}, {}}};
-  auto const mesh = Mesh{{{Axis::kData, 2}, {Axis::kTensor, 2}}};
-  auto const ends = ends_of(mesh, {{Axis::kData}}, CollectiveKind::kAllReduce, 20'000'000, cluster, Fidelity::kExact);
+  auto const grid = Grid{{{"data", 2}, {"tensor", 2}}};
+  auto const ends = ends_of(grid, {{"data"}}, CollectiveKind::kAllReduce, 20'000'000, cluster, Fidelity::kExact);
   CHECK(ends[0] == 4_ms);
-  CHECK(ends_of(mesh, {{Axis::kData}}, CollectiveKind::kAllReduce, 20'000'000, cluster, Fidelity::kFolded) == ends);
+  CHECK(ends_of(grid, {{"data"}}, CollectiveKind::kAllReduce, 20'000'000, cluster, Fidelity::kFolded) == ends);
   // Closed says the same of groups of one communicator, but not of a second communicator beside it.
-  auto const twice = std::vector<AxisSet>{{Axis::kData}, {Axis::kData}};
-  CHECK(ends_of(mesh, twice, CollectiveKind::kAllReduce, 20'000'000, cluster, Fidelity::kExact)[1] == 8_ms);
-  CHECK(ends_of(mesh, twice, CollectiveKind::kAllReduce, 20'000'000, cluster, Fidelity::kFolded)[1] == 8_ms);
-  CHECK(ends_of(mesh, twice, CollectiveKind::kAllReduce, 20'000'000, cluster, Fidelity::kClosed)[1] == 4_ms);
+  auto const twice = std::vector<Axes>{{"data"}, {"data"}};
+  CHECK(ends_of(grid, twice, CollectiveKind::kAllReduce, 20'000'000, cluster, Fidelity::kExact)[1] == 8_ms);
+  CHECK(ends_of(grid, twice, CollectiveKind::kAllReduce, 20'000'000, cluster, Fidelity::kFolded)[1] == 8_ms);
+  CHECK(ends_of(grid, twice, CollectiveKind::kAllReduce, 20'000'000, cluster, Fidelity::kClosed)[1] == 4_ms);
 }
 
 TEST_CASE("an uplink with 7 times less than its leaf is the bottleneck of those who leave it", "[engine][exact]") {
@@ -66,9 +68,9 @@ TEST_CASE("an uplink with 7 times less than its leaf is the bottleneck of those 
   auto cluster = tests::ideal_cluster(14, 1, hardware::IntraNode::kNone);
   cluster.node().nic.value = 10_GBps;
   cluster.fabric.levels = {{"leaf", 7, {7.0}, {}}, {"spine", 14, {1.0}, {}}};
-  auto const mesh = Mesh{{{Axis::kReplicate, 2}, {Axis::kData, 7}}};
+  auto const grid = Grid{{{"replicate", 2}, {"data", 7}}};
   auto const ends = [&](Fidelity fidelity) {
-    return ends_of(mesh, {{Axis::kReplicate}}, CollectiveKind::kAllReduce, 10'000'000, cluster, fidelity)[0];
+    return ends_of(grid, {{"replicate"}}, CollectiveKind::kAllReduce, 10'000'000, cluster, fidelity)[0];
   };
   CHECK(ends(Fidelity::kExact) == 7_ms);
   CHECK(ends(Fidelity::kFolded) == 7_ms);
@@ -78,13 +80,13 @@ TEST_CASE("two communicators that share NVLink ports have half of them each", "[
   // One node of 4 GPUs, 100 GB/s a port. all_reduce of 100 MB in pairs puts 100 MB on each port, over all four ranks
   // 150 MB. The pairs have 50 GB/s until 2 ms; the four then have 50 MB left, at 100 GB/s: 2.5 ms.
   auto cluster = tests::crossbar_node(4, 100_GBps, 0_us);
-  auto const mesh = Mesh{{{Axis::kData, 2}, {Axis::kTensor, 2}}};
-  auto const both = std::vector<AxisSet>{{Axis::kTensor}, {Axis::kData, Axis::kTensor}};
-  auto const ends = ends_of(mesh, both, CollectiveKind::kAllReduce, 100'000'000, cluster, Fidelity::kFolded);
+  auto const grid = Grid{{{"data", 2}, {"tensor", 2}}};
+  auto const both = std::vector<Axes>{{"tensor"}, {"data", "tensor"}};
+  auto const ends = ends_of(grid, both, CollectiveKind::kAllReduce, 100'000'000, cluster, Fidelity::kFolded);
   CHECK(ends[0] == 2_ms);
   CHECK(ends[1] == 2500_us);
   // Message by message the ring of four has turns in which its chunk waits for a neighbour's that is slower.
-  auto const exact = ends_of(mesh, both, CollectiveKind::kAllReduce, 100'000'000, cluster, Fidelity::kExact);
+  auto const exact = ends_of(grid, both, CollectiveKind::kAllReduce, 100'000'000, cluster, Fidelity::kExact);
   CHECK(ratio(exact[0], ends[0]) == Approx(1).epsilon(0.05));
   CHECK(ratio(exact[1], ends[1]) == Approx(1).epsilon(0.05));
 }
@@ -94,9 +96,9 @@ TEST_CASE("a copy and a staged all_reduce share a PCIe link", "[engine][exact]")
   // copy of 10 MB to the host shares the way out: 5 GB/s each, both end after 2 ms.
   auto cluster = tests::ideal_cluster(1, 2, hardware::IntraNode::kPcieStaged);
   cluster.node().gpu_link.value = 10_GBps;
-  auto builder = ProgramBuilder{Mesh{{{Axis::kData, 2}}}};
+  auto builder = ProgramBuilder{Grid{{{"data", 2}}}};
   auto& role = builder.role("rank");
-  auto const all = builder.communicator("all", {Axis::kData});
+  auto const all = builder.communicator("all", {"data"});
   auto const buffer =
       role.whole(role.buffer({.name = builder.name("buffer"), .elements = 10'000'000, .type = DataType::kInt8}));
   auto const other =
@@ -121,12 +123,11 @@ TEST_CASE("folded stays within 5 % of exact where two communicators share links"
     cluster.node().nics = nics;
     cluster.fabric.is_rail_optimised = nics == 8;
     for (auto const kind : {CollectiveKind::kAllGather, CollectiveKind::kReduceScatter, CollectiveKind::kAllToAll}) {
-      auto const mesh = Mesh{{{Axis::kData, 4}, {Axis::kTensor, 8}}};
-      for (auto const& both : {std::vector<AxisSet>{{Axis::kData}, {Axis::kTensor}},
-                               std::vector<AxisSet>{{Axis::kData}, {Axis::kData, Axis::kTensor}},
-                               std::vector<AxisSet>{{Axis::kTensor}, {Axis::kData, Axis::kTensor}}}) {
-        auto const exact = ends_of(mesh, both, kind, 256 << 20, cluster, Fidelity::kExact);
-        auto const folded = ends_of(mesh, both, kind, 256 << 20, cluster, Fidelity::kFolded);
+      auto const grid = Grid{{{"data", 4}, {"tensor", 8}}};
+      for (auto const& both : {std::vector<Axes>{{"data"}, {"tensor"}}, std::vector<Axes>{{"data"}, {"data", "tensor"}},
+                               std::vector<Axes>{{"tensor"}, {"data", "tensor"}}}) {
+        auto const exact = ends_of(grid, both, kind, 256 << 20, cluster, Fidelity::kExact);
+        auto const folded = ends_of(grid, both, kind, 256 << 20, cluster, Fidelity::kFolded);
         INFO(name_of(kind) << ", " << nics << " NICs: " << exact[0].count() << " and " << exact[1].count()
                            << " ps exact, " << folded[0].count() << " and " << folded[1].count() << " folded");
         CHECK(ratio(std::max(exact[0], exact[1]), std::max(folded[0], folded[1])) == Approx(1).epsilon(0.05));
@@ -137,8 +138,8 @@ TEST_CASE("folded stays within 5 % of exact where two communicators share links"
 
 TEST_CASE("an exact step takes as long as a folded one where nothing is shared unevenly", "[engine][exact]") {
   auto const cluster = tests::flat_cluster(4, 10_GBps, 5_us);
-  auto const mesh = Mesh{{{Axis::kData, 4}}};
+  auto const grid = Grid{{{"data", 4}}};
   // A ring of 4: 6 steps of 5 us and 10 MB / 4 at 10 GB/s = 250 us.
   for (auto const fidelity : {Fidelity::kExact, Fidelity::kFolded, Fidelity::kClosed})
-    CHECK(ends_of(mesh, {{Axis::kData}}, CollectiveKind::kAllReduce, 10'000'000, cluster, fidelity)[0] == 1530_us);
+    CHECK(ends_of(grid, {{"data"}}, CollectiveKind::kAllReduce, 10'000'000, cluster, fidelity)[0] == 1530_us);
 }

@@ -22,7 +22,7 @@ hardware::Cluster two_gpus(std::int64_t gpus_per_switch) {
 /// How long the step takes in which each of `ranks` ranks does what `add` adds to its role; folded and exact agree.
 template <class Add>
 Duration step_time(std::int64_t ranks, hardware::Cluster const& cluster, Add const& add) {
-  auto builder = ProgramBuilder{Mesh{{{Axis::kData, ranks}}}};
+  auto builder = ProgramBuilder{Grid{{{"data", ranks}}}};
   add(builder, builder.role("rank"));
   auto const program = std::move(builder).finish();
   auto const machine = engine::Machine{cluster};
@@ -79,7 +79,7 @@ TEST_CASE("drives read and write at their own rates, for all GPUs of their host 
 TEST_CASE("ranks that are not alike copy over their own slots", "[engine][host]") {
   // Rank 1 copies half as much; side by side both are as quick as alone.
   CHECK(step_time(2, two_gpus(1), [](ProgramBuilder& builder, RoleBuilder& role) {
-          auto const bytes = RankValue{0, builder.variation({AxisSet{Axis::kData}, 0, {100'000'000, 50'000'000}})};
+          auto const bytes = RankValue{0, builder.variation({builder.along({"data"}), 0, {100'000'000, 50'000'000}})};
           role.add(role.stream("copy"), builder.name("copy"), Copy{CopyDirection::kDeviceToHost, bytes}, {});
         }) == 10_ms);
 }
@@ -89,8 +89,8 @@ TEST_CASE("two nodes that send to each other do so at once, each over its link o
   auto cluster = tests::ideal_cluster(2, 1, hardware::IntraNode::kNone);
   cluster.node().nic.value = 10_GBps;
   CHECK(step_time(2, cluster, [](ProgramBuilder& builder, RoleBuilder& role) {
-          auto const all = builder.communicator("all", {Axis::kData});
-          auto const other = RankValue{0, builder.variation({AxisSet{Axis::kData}, 0, {1, 0}})};
+          auto const all = builder.communicator("all", {"data"});
+          auto const other = RankValue{0, builder.variation({builder.along({"data"}), 0, {1, 0}})};
           auto const buffer = [&](std::string_view name) {
             return role.whole(
                 role.buffer({.name = builder.name(name), .elements = 100'000'000, .type = DataType::kInt8}));

@@ -13,11 +13,11 @@ namespace {
 /// One or two pipeline stages with a stream "comm" and a buffer of 100 numbers each.
 struct Stages {
   explicit Stages(std::int64_t stages, std::int64_t replicas = 1)
-      : builder{Mesh{{{Axis::kPipeline, stages}, {Axis::kData, replicas}}}},
-        pipeline{builder.communicator("pipeline", {Axis::kPipeline})},
-        data{builder.communicator("data", {Axis::kData})} {
+      : builder{Grid{{{"pipeline", stages}, {"data", replicas}}}},
+        pipeline{builder.communicator("pipeline", {"pipeline"})},
+        data{builder.communicator("data", {"data"})} {
     for (std::int64_t i = 0; i < stages; ++i) {
-      auto& role = builder.role("stage" + std::to_string(i), {{Axis::kPipeline, i}});
+      auto& role = builder.role("stage" + std::to_string(i), {{"pipeline", i}});
       roles.push_back(&role);
       streams.push_back(role.stream("comm"));
       role.buffer(fp32(builder.name("block"), 100, true));
@@ -112,9 +112,9 @@ TEST_CASE("stages need not agree on a communicator that does not join them", "[p
 }
 
 TEST_CASE("ranks of one group cannot have different roots, even in one role", "[program][matching]") {
-  auto builder = ProgramBuilder{Mesh{{{Axis::kData, 4}}}};
-  auto const data = builder.communicator("data", {Axis::kData});
-  auto const by_place = builder.variation({{Axis::kData}, 1, {}});
+  auto builder = ProgramBuilder{Grid{{{"data", 4}}}};
+  auto const data = builder.communicator("data", {"data"});
+  auto const by_place = builder.variation({builder.along({"data"}), 1, {}});
   auto& role = builder.role("main");
   auto const stream = role.stream("comm");
   auto const block = role.buffer(fp32(builder.name("block"), 8, true));
@@ -127,9 +127,9 @@ TEST_CASE("ranks of one group cannot have different roots, even in one role", "[
 
 TEST_CASE("each group may have a root of its own", "[program][matching]") {
   // Groups along data; the root follows the tensor coordinate, which is the same within a group.
-  auto builder = ProgramBuilder{Mesh{{{Axis::kData, 4}, {Axis::kTensor, 2}}}};
-  auto const data = builder.communicator("data", {Axis::kData});
-  auto const by_tensor = builder.variation({{Axis::kTensor}, 1, {}});
+  auto builder = ProgramBuilder{Grid{{{"data", 4}, {"tensor", 2}}}};
+  auto const data = builder.communicator("data", {"data"});
+  auto const by_tensor = builder.variation({builder.along({"tensor"}), 1, {}});
   auto& role = builder.role("main");
   auto const stream = role.stream("comm");
   auto const block = role.buffer(fp32(builder.name("block"), 8, true));
@@ -140,9 +140,9 @@ TEST_CASE("each group may have a root of its own", "[program][matching]") {
 
 TEST_CASE("ranks may send different amounts in an all_to_all, and nowhere else", "[program][matching]") {
   auto const talk = [](CollectiveKind kind) {
-    auto builder = ProgramBuilder{Mesh{{{Axis::kExpert, 2}}}};
-    auto const experts = builder.communicator("experts", {Axis::kExpert});
-    auto const load = builder.variation({{Axis::kExpert}, 0, {4, 8}});
+    auto builder = ProgramBuilder{Grid{{{"expert", 2}}}};
+    auto const experts = builder.communicator("experts", {"expert"});
+    auto const load = builder.variation({builder.along({"expert"}), 0, {4, 8}});
     auto& role = builder.role("main");
     auto const stream = role.stream("comm");
     auto const block = role.buffer(fp32(builder.name("block"), 8, true));
@@ -186,10 +186,10 @@ TEST_CASE("a message that nobody receives is found", "[program][matching]") {
 
 TEST_CASE("a ring of neighbours in one role matches rank by rank", "[program][matching]") {
   // Place i sends to i + 1 and receives from i - 1, modulo 4, in one group.
-  auto builder = ProgramBuilder{Mesh{{{Axis::kContext, 4}}}};
-  auto const context = builder.communicator("context", {Axis::kContext});
-  auto const next = builder.variation({{Axis::kContext}, 0, {1, 2, 3, 0}});
-  auto const previous = builder.variation({{Axis::kContext}, 0, {3, 0, 1, 2}});
+  auto builder = ProgramBuilder{Grid{{{"context", 4}}}};
+  auto const context = builder.communicator("context", {"context"});
+  auto const next = builder.variation({builder.along({"context"}), 0, {1, 2, 3, 0}});
+  auto const previous = builder.variation({builder.along({"context"}), 0, {3, 0, 1, 2}});
   auto& role = builder.role("main");
   auto const stream = role.stream("comm");
   auto const block = role.buffer(fp32(builder.name("block"), 10, true));
@@ -220,11 +220,11 @@ TEST_CASE("two ranks that both send first are stuck, and in one group they are n
 
 TEST_CASE("collectives crossed on two communicators are stuck, and the text says who waits for whom",
           "[program][matching]") {
-  auto builder = ProgramBuilder{Mesh{{{Axis::kPipeline, 2}}}};
-  auto const a = builder.communicator("a", {Axis::kPipeline});
-  auto const b = builder.communicator("b", {Axis::kPipeline});
+  auto builder = ProgramBuilder{Grid{{{"pipeline", 2}}}};
+  auto const a = builder.communicator("a", {"pipeline"});
+  auto const b = builder.communicator("b", {"pipeline"});
   for (std::int64_t stage = 0; stage < 2; ++stage) {
-    auto& role = builder.role("stage" + std::to_string(stage), {{Axis::kPipeline, stage}});
+    auto& role = builder.role("stage" + std::to_string(stage), {{"pipeline", stage}});
     auto const stream = role.stream("comm");
     auto const block = role.buffer(fp32(builder.name("block"), 8, true));
     for (auto const communicator : {stage == 0 ? a : b, stage == 0 ? b : a})
@@ -244,11 +244,11 @@ TEST_CASE("collectives crossed on two communicators are stuck, and the text says
 }
 
 TEST_CASE("crossed collectives on two streams of each rank are not stuck", "[program][matching]") {
-  auto builder = ProgramBuilder{Mesh{{{Axis::kPipeline, 2}}}};
-  auto const a = builder.communicator("a", {Axis::kPipeline});
-  auto const b = builder.communicator("b", {Axis::kPipeline});
+  auto builder = ProgramBuilder{Grid{{{"pipeline", 2}}}};
+  auto const a = builder.communicator("a", {"pipeline"});
+  auto const b = builder.communicator("b", {"pipeline"});
   for (std::int64_t stage = 0; stage < 2; ++stage) {
-    auto& role = builder.role("stage" + std::to_string(stage), {{Axis::kPipeline, stage}});
+    auto& role = builder.role("stage" + std::to_string(stage), {{"pipeline", stage}});
     auto const on_a = role.stream("a");
     auto const on_b = role.stream("b");
     auto const block = role.buffer(fp32(builder.name("block"), 16, true));

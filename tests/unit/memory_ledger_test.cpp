@@ -15,7 +15,7 @@ namespace {
 
 /// A step of one role in the making, whose operations do nothing but touch buffers for 100 us.
 struct TouchingStep {
-  explicit TouchingStep(std::int64_t ranks = 1) : builder{Mesh{{{Axis::kData, ranks}}}}, role{builder.role("rank")} {}
+  explicit TouchingStep(std::int64_t ranks = 1) : builder{Grid{{{"data", ranks}}}}, role{builder.role("rank")} {}
 
   Region transient(Bytes size) { return role.whole(role.buffer(of(size, MemoryCategory::kActivations))); }
   void persistent(Bytes size, MemoryCategory category, MemorySpace space = MemorySpace::kDevice) {
@@ -107,7 +107,7 @@ TEST_CASE("context and the collective library's buffers are lines of their own",
   cluster.node().gpu.context_memory.value = 300_MiB;
   cluster.library.buffers.value = 20_MiB;
   auto job = TouchingStep{2};
-  job.builder.communicator("data", {Axis::kData});
+  job.builder.communicator("data", {"data"});
   job.persistent(7_MiB, MemoryCategory::kParameters);
   job.touch(job.role.stream("compute"), {});
   auto const timeline = job.run(cluster);

@@ -19,13 +19,13 @@ StepProgram program_in(std::string text) {
 
 /// A program that has one of everything.
 StepProgram everything() {
-  auto builder = ProgramBuilder{Mesh{{{Axis::kPipeline, 2}, {Axis::kData, 2}, {Axis::kTensor, 2}}}};
-  auto const pipeline = builder.communicator("pipeline", {Axis::kPipeline});
-  auto const data = builder.communicator("data \"and\" tensor", {Axis::kData, Axis::kTensor});
-  auto const uneven = builder.variation({{Axis::kData, Axis::kTensor}, 0, {2, 3, 2, 3}});  // chunks of 10 over 4
-  auto const begins = builder.variation({{Axis::kData, Axis::kTensor}, 2, {0, 0, 1, 1}});  // at 0, 2, 5, 7
+  auto builder = ProgramBuilder{Grid{{{"pipeline", 2}, {"data", 2}, {"tensor", 2}}}};
+  auto const pipeline = builder.communicator("pipeline", {"pipeline"});
+  auto const data = builder.communicator("data \"and\" tensor", {"data", "tensor"});
+  auto const uneven = builder.variation({builder.along({"data", "tensor"}), 0, {2, 3, 2, 3}});  // chunks of 10 over 4
+  auto const begins = builder.variation({builder.along({"data", "tensor"}), 2, {0, 0, 1, 1}});  // at 0, 2, 5, 7
   for (std::int64_t stage = 0; stage < 2; ++stage) {
-    auto& role = builder.role("stage" + std::to_string(stage), {{Axis::kPipeline, stage}});
+    auto& role = builder.role("stage" + std::to_string(stage), {{"pipeline", stage}});
     auto const compute = role.stream("compute");
     auto const cpu = role.stream("cpu", true);
     role.enter(builder.name("block"));
@@ -99,6 +99,25 @@ TEST_CASE("a hand-written program needs no table of names", "[io][program_json]"
   REQUIRE(program.roles.size() == 1);
   CHECK(program.describe(program.roles[0].operations[0]) == "sleep");
   CHECK(std::get<Delay>(program.roles[0].operations[0].work).duration == Duration{1'500'000});
+}
+
+TEST_CASE("a program of several grids is read as it was written", "[io][program_json]") {
+  auto builder = ProgramBuilder{std::vector{Grid{{{"pipeline", 2}, {"data", 2}, {"tensor", 2}}, "dense"},
+                                            Grid{{{"expert_data", 2}, {"expert", 4}}, "experts"}}};
+  builder.communicator("experts", {"expert"});
+  builder.communicator("tensor", {"tensor"});
+  builder.variation({builder.along({"expert"}), 0, {4, 8, 4, 4}});
+  for (std::int64_t i = 0; i < 4; ++i) builder.role("expert" + std::to_string(i), {{"expert", i}});
+  auto const program = std::move(builder).finish();
+  auto const text = io::to_json(program);
+  CHECK(program_in(text) == program);
+  CHECK_THAT(text, Catch::Contains(R"({"name": "experts", "grid": "experts", "axes": ["expert"]})"));
+  CHECK_THROWS_WITH(program_in(changed(text, R"("grid": "experts")", R"("grid": "expert")")),
+                    Catch::Contains("found \"expert\", expected one of the grids"));
+  CHECK_THROWS_WITH(program_in(changed(text, R"("axes": ["tensor"])", R"("axes": ["tenser"])")),
+                    Catch::Contains("found \"tenser\", expected one of the axes; did you mean \"tensor\"?"));
+  CHECK_THROWS_WITH(program_in(changed(text, R"("expert", "size": 4)", R"("expert", "size": 2)")),
+                    Catch::Contains("found a grid of 4 ranks, expected 8 as in grid \"dense\""));
 }
 
 TEST_CASE("a wrong program file is refused at the place that is wrong", "[io][program_json]") {

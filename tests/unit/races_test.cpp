@@ -11,7 +11,7 @@ namespace {
 
 /// Two streams and one buffer of 100 numbers on `ranks` ranks.
 struct TwoStreams {
-  explicit TwoStreams(std::int64_t ranks = 1) : builder{Mesh{{{Axis::kData, ranks}}}} {
+  explicit TwoStreams(std::int64_t ranks = 1) : builder{Grid{{{"data", ranks}}}} {
     left = role.stream("left");
     right = role.stream("right");
     buffer = role.buffer(fp32(builder.name("shared"), 100, true));
@@ -136,7 +136,7 @@ TEST_CASE("an earlier write under a later one is still seen in the part that it 
 TEST_CASE("regions that differ between ranks are compared on ranks where they overlap", "[program][races]") {
   // Rank i writes [10 i, 10 i + 10) on one stream while the other reads [25, 30): only rank 2 of four overlaps.
   auto program = TwoStreams{4};
-  auto const by_place = program.builder.variation({{Axis::kData}, 10, {}});
+  auto const by_place = program.builder.variation({program.builder.along({"data"}), 10, {}});
   program.kernel(program.left, "own", writes(program.region({0, by_place}, 10)));
   program.kernel(program.right, "fixed", reads(program.region(25, 5)));
   auto const races = program.races();
@@ -146,7 +146,7 @@ TEST_CASE("regions that differ between ranks are compared on ranks where they ov
 
 TEST_CASE("operands of one operation do not race with each other", "[program][races]") {
   auto program = TwoStreams{};
-  auto const data = program.builder.communicator("data", {Axis::kData});
+  auto const data = program.builder.communicator("data", {"data"});
   program.role.add(program.left, program.builder.name("reduce"), fp32_collective(CollectiveKind::kAllReduce, data, 100),
                    program.region(0, 100), program.region(0, 100));
   CHECK(program.races().empty());

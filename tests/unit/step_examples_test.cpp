@@ -74,8 +74,8 @@ TEST_CASE("the ring's time is 2 (p - 1) alpha + 2 (p - 1)/p N/B, and the engine 
   // are what the collectives' fold says to the picosecond.
   auto const cluster = network(1_GBps);
   auto const topology = topology::Topology{cluster};
-  auto const mesh = program::Mesh{{{program::Axis::kData, kRanks}}};
-  auto const layout = collectives::layout_of(mesh, {program::Axis::kData}, RankId{0}, 1);
+  auto const grid = program::Grid{{{"data", kRanks}}};
+  auto const layout = collectives::layout_of(grid, grid.along({"data"}), RankId{0}, 1);
   auto const step = simulate(StrategyName::kNaive, kRanks, 1_GBps);
   for (auto const& span : step.spans) {
     if (!program::is_communication(span.kind)) continue;

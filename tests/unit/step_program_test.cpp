@@ -9,9 +9,9 @@ using namespace twinstep::program;
 using namespace twinstep::tests;
 
 TEST_CASE("a value differs between ranks by a stride and a table over their places", "[program]") {
-  auto builder = ProgramBuilder{Mesh{{{Axis::kData, 2}, {Axis::kTensor, 3}}}};
-  auto const by_tensor = builder.variation({{Axis::kTensor}, 10, {}});
-  auto const by_both = builder.variation({{Axis::kData, Axis::kTensor}, 1, {0, 5, 0, 0, 7, 0}});
+  auto builder = ProgramBuilder{Grid{{{"data", 2}, {"tensor", 3}}}};
+  auto const by_tensor = builder.variation({builder.along({"tensor"}), 10, {}});
+  auto const by_both = builder.variation({builder.along({"data", "tensor"}), 1, {0, 5, 0, 0, 7, 0}});
   auto const program = std::move(builder).finish();
   // Rank 4 is (1, 1): its place along tensor is 1, and over both axes 1 * 3 + 1 = 4.
   CHECK(program.evaluate(100, RankId{4}) == 100);
@@ -20,9 +20,9 @@ TEST_CASE("a value differs between ranks by a stride and a table over their plac
 }
 
 TEST_CASE("a role is played by the ranks at all of its coordinates", "[program]") {
-  auto builder = ProgramBuilder{Mesh{{{Axis::kPipeline, 2}, {Axis::kData, 4}}}};
-  builder.role("first", {{Axis::kPipeline, 0}});
-  builder.role("last", {{Axis::kPipeline, 1}});
+  auto builder = ProgramBuilder{Grid{{{"pipeline", 2}, {"data", 4}}}};
+  builder.role("first", {{"pipeline", 0}});
+  builder.role("last", {{"pipeline", 1}});
   auto const program = std::move(builder).finish();
   CHECK(program.role_of(RankId{3}) == RoleId{0});
   CHECK(program.role_of(RankId{4}) == RoleId{1});
@@ -30,8 +30,8 @@ TEST_CASE("a role is played by the ranks at all of its coordinates", "[program]"
 }
 
 TEST_CASE("a rank without a role is our bug", "[program]") {
-  auto builder = ProgramBuilder{Mesh{{{Axis::kPipeline, 2}}}};
-  builder.role("first", {{Axis::kPipeline, 0}});
+  auto builder = ProgramBuilder{Grid{{{"pipeline", 2}}}};
+  builder.role("first", {{"pipeline", 0}});
   auto const program = std::move(builder).finish();
   CHECK_THROWS_AS(program.role_of(RankId{1}), InternalError);
 }

@@ -15,7 +15,7 @@ namespace {
 
 /// A program of one role in the making.
 struct Job {
-  explicit Job(std::int64_t ranks) : builder{Mesh{{{Axis::kData, ranks}}}}, role{builder.role("rank")} {}
+  explicit Job(std::int64_t ranks) : builder{Grid{{{"data", ranks}}}}, role{builder.role("rank")} {}
 
   NameId name(std::string_view text) { return builder.name(text); }
   OpId delay(StreamId stream, std::string_view text, Duration duration) {
@@ -116,10 +116,10 @@ TEST_CASE("ranks that are alike are simulated once, however many there are", "[e
   auto const events = [](std::int64_t ranks) {
     auto job = Job{ranks};
     auto const stream = job.role.stream("communication");
-    auto const all = job.builder.communicator("data", {Axis::kData});
+    auto const all = job.builder.communicator("data", {"data"});
     auto const shard = std::int64_t{1000};
     auto const buffer = job.buffer(shard * ranks);
-    auto const by_rank = job.builder.variation({.axes = {Axis::kData}, .stride = shard});
+    auto const by_rank = job.builder.variation({.along = job.builder.along({"data"}), .stride = shard});
     job.role.add(stream, job.name("gather"),
                  Collective{.kind = CollectiveKind::kAllGather,
                             .type = DataType::kInt8,
@@ -140,8 +140,8 @@ TEST_CASE("two collectives on one communicator run one after another, on two com
   // One after another: twice 1.002 ms. Side by side: 2 us of latency together, then 200 MB over each port: 2.002 ms.
   auto const run = [](bool one_communicator) {
     auto job = Job{2};
-    auto const first = job.builder.communicator("first", {Axis::kData});
-    auto const second = one_communicator ? first : job.builder.communicator("second", {Axis::kData});
+    auto const first = job.builder.communicator("first", {"data"});
+    auto const second = one_communicator ? first : job.builder.communicator("second", {"data"});
     auto const a = job.role.stream("a");
     auto const b = job.role.stream("b");
     for (auto const& [stream, communicator] : {std::pair{a, first}, std::pair{b, second}}) {
@@ -170,7 +170,7 @@ TEST_CASE("a memory-bound kernel and a collective share the memory's bandwidth",
   cluster.node().gpu.memory_bandwidth.value = 100_GBps;
   cluster.library.memory_bytes_per_wire_byte.value = 0.5;
   auto job = Job{2};
-  auto const all = job.builder.communicator("data", {Axis::kData});
+  auto const all = job.builder.communicator("data", {"data"});
   auto const compute = job.role.stream("compute");
   auto const communication = job.role.stream("communication");
   auto const buffer = job.role.whole(job.buffer(100'000'000));
@@ -187,7 +187,7 @@ TEST_CASE("compute that starts under a collective has the SMs that are left", "[
   auto cluster = tests::flat_cluster(2, 1_GBps, 0_us);
   cluster.node().gpu.sm_count.value = 5;
   auto job = Job{2};
-  auto const all = job.builder.communicator("data", {Axis::kData});
+  auto const all = job.builder.communicator("data", {"data"});
   auto const compute = job.role.stream("compute");
   auto const communication = job.role.stream("communication");
   auto const buffer = job.role.whole(job.buffer(1'000'000));
@@ -205,7 +205,7 @@ TEST_CASE("traffic follows the speeds that flows have on links which they share"
   // the short one ends after 2 us; then 20 KB are left of the long one, at 10 GB/s: 2 us more. A track of two ranks.
   auto job = Job{2};
   for (auto const& [name, elements] : {std::pair{"short", 20'000}, std::pair{"long", 60'000}}) {
-    auto const all = job.builder.communicator(name, {Axis::kData});
+    auto const all = job.builder.communicator(name, {"data"});
     auto const buffer = job.buffer(elements);
     auto const sent = Region{.buffer = buffer, .elements = elements / 2};
     job.role.add(
@@ -227,7 +227,7 @@ TEST_CASE("traffic follows the speeds that flows have on links which they share"
 TEST_CASE("the same program on the same machine gives the same timeline, bit for bit", "[engine]") {
   auto const run = [] {
     auto job = Job{4};
-    auto const all = job.builder.communicator("data", {Axis::kData});
+    auto const all = job.builder.communicator("data", {"data"});
     auto const compute = job.role.stream("compute");
     auto const communication = job.role.stream("communication");
     auto const buffer = job.role.whole(job.buffer(12'345'678));
@@ -251,7 +251,7 @@ TEST_CASE("free communication takes no time, waits for nobody and holds no SMs, 
   cluster.node().host.communication_launch.value = 1_us;
   for (auto const fidelity : {engine::Fidelity::kFolded, engine::Fidelity::kExact}) {
     auto job = Job{2};
-    auto const all = job.builder.communicator("all", {Axis::kData});
+    auto const all = job.builder.communicator("all", {"data"});
     auto const communication = job.role.stream("communication");
     auto const compute = job.role.stream("compute");
     auto const region = job.role.whole(job.buffer(1'000'000));

@@ -11,6 +11,9 @@ using namespace twinstep::tests;
 
 namespace {
 
+/// The one axis of the programs of four ranks.
+constexpr auto kAlongData = GridAxes{GridId{0}, {AxisId{0}}};
+
 /// The one defect that `program` has.
 std::string only_defect(StepProgram const& program) {
   auto const defects = find_defects(program);
@@ -34,7 +37,7 @@ VariationId vary(StepProgram& program, Variation variation) {
 
 /// A program of four ranks with one operation, which has `operands` fp32 buffers of `elements` numbers each.
 StepProgram one_op(Work const& work, std::vector<std::int64_t> const& elements) {
-  auto builder = ProgramBuilder{Mesh{{{Axis::kData, 4}}}};
+  auto builder = ProgramBuilder{Grid{{{"data", 4}}}};
   auto& role = builder.role("main");
   auto const stream = role.stream("compute");
   auto accesses = std::vector<Access>{};
@@ -47,8 +50,8 @@ StepProgram one_op(Work const& work, std::vector<std::int64_t> const& elements) 
 /// A program of four ranks with one collective between two persistent buffers.
 StepProgram one_collective(CollectiveKind kind, std::int64_t elements, Region sent, Region received,
                            std::vector<Variation> variations = {}) {
-  auto builder = ProgramBuilder{Mesh{{{Axis::kData, 4}}}};
-  auto const data = builder.communicator("data", {Axis::kData});
+  auto builder = ProgramBuilder{Grid{{{"data", 4}}}};
+  auto const data = builder.communicator("data", {"data"});
   for (auto& variation : variations) builder.variation(std::move(variation));
   auto& role = builder.role("main");
   auto const stream = role.stream("comm");
@@ -100,14 +103,14 @@ TEST_CASE("only host work goes without a stream", "[program][well_formed]") {
 
 TEST_CASE("a variation has one entry for each place", "[program][well_formed]") {
   auto program = four_ranks();
-  vary(program, {{Axis::kData}, 0, {1, 2, 3}});
+  vary(program, {kAlongData, 0, {1, 2, 3}});
   CHECK(only_defect(program) == "variation 0 has a table of 3 entries for 4 places");
 }
 
 TEST_CASE("every rank plays exactly one role", "[program][well_formed]") {
   auto program = four_ranks();
-  program.mesh = Mesh{{{Axis::kPipeline, 2}, {Axis::kData, 4}}};
-  program.roles[0].where = {{Axis::kPipeline, 0}};
+  program.grids = Grids{{Grid{{{"pipeline", 2}, {"data", 4}}}}};
+  program.roles[0].where = {{AxisId{0}, 0}};
   CHECK(only_defect(program) == "rank 4 plays no role");
   program.roles.push_back(program.roles[0]);
   program.roles[1].where = {};
@@ -115,10 +118,25 @@ TEST_CASE("every rank plays exactly one role", "[program][well_formed]") {
   CHECK(only_defect(program) == "rank 0 plays 2 roles, \"main\" and \"load\" among them");
 }
 
-TEST_CASE("a role stands inside the mesh", "[program][well_formed]") {
+TEST_CASE("a role stands inside its grid", "[program][well_formed]") {
   auto program = four_ranks();
-  program.roles[0].where = {{Axis::kData, 4}};
+  program.roles[0].where = {{AxisId{0}, 4}};
   CHECK(only_defect(program) == "role \"main\": stands at data 4, but that axis has 4 places");
+}
+
+TEST_CASE("communicators, variations and roles name axes of one of the grids", "[program][well_formed]") {
+  auto program = four_ranks();
+  program.communicators[0].along.grid = GridId{1};
+  CHECK(only_defect(program) == "communicator 0 names axes of no grid");
+  program = four_ranks();
+  vary(program, {{GridId{0}, {AxisId{1}}}, 1, {}});
+  CHECK(only_defect(program) == "variation 0 names axes of no grid");
+  program = four_ranks();
+  program.roles[0].grid = GridId{1};
+  CHECK(only_defect(program) == "role \"main\": stands in no grid");
+  program.roles[0].grid = GridId{0};
+  program.roles[0].where = {{AxisId{1}, 0}};
+  CHECK(only_defect(program) == "role \"main\": stands along no axis of its grid");
 }
 
 TEST_CASE("a region lies inside its buffer on every rank", "[program][well_formed]") {
@@ -128,7 +146,7 @@ TEST_CASE("a region lies inside its buffer on every rank", "[program][well_forme
         "role \"main\", layer.0/multiply (op 1): touches [0, 8) of buffer \"output\", which has 7 elements on rank 0");
   // Pieces of 3 at 4 i: rank 3's is [12, 15), past the 12 numbers of the gradient.
   program = four_ranks();
-  auto const by_place = vary(program, {{Axis::kData}, 4, {}});
+  auto const by_place = vary(program, {kAlongData, 4, {}});
   operand(program, 4, 0).region = {BufferId{3}, {0, by_place}, 3};
   auto const defects = find_defects(program);
   REQUIRE(!defects.empty());
@@ -206,7 +224,7 @@ TEST_CASE("each collective sends and receives what its kind says", "[program][we
 
 TEST_CASE("ranks other than the root may leave their side of a rooted collective empty", "[program][well_formed]") {
   // The root is place 1: only it sends in a broadcast, and only it receives in a gather.
-  auto const only_root = std::vector<Variation>{{{Axis::kData}, 0, {0, 12, 0, 0}}};
+  auto const only_root = std::vector<Variation>{{kAlongData, 0, {0, 12, 0, 0}}};
   auto const value = RankValue{0, VariationId{0}};
   CHECK(find_defects(one_collective(CollectiveKind::kBroadcast, 12, {{}, 0, value}, {{}, 0, 12}, only_root)).empty());
   CHECK(find_defects(one_collective(CollectiveKind::kGather, 12, {{}, 0, 3}, {{}, 0, value}, only_root)).empty());
@@ -214,8 +232,8 @@ TEST_CASE("ranks other than the root may leave their side of a rooted collective
 
 TEST_CASE("uneven chunks follow the common rule, rank by rank", "[program][well_formed]") {
   // 10 over 4 ranks: chunks begin at 0, 2, 5, 7, so they are 2, 3, 2, 3 (chunk_begin: 2 i + 2 i / 4).
-  auto const right = std::vector<Variation>{{{Axis::kData}, 0, {2, 3, 2, 3}}};
-  auto const wrong = std::vector<Variation>{{{Axis::kData}, 0, {3, 3, 2, 2}}};
+  auto const right = std::vector<Variation>{{kAlongData, 0, {2, 3, 2, 3}}};
+  auto const wrong = std::vector<Variation>{{kAlongData, 0, {3, 3, 2, 2}}};
   auto const value = RankValue{0, VariationId{0}};
   auto const gather = [&](std::vector<Variation> const& variations) {
     return one_collective(CollectiveKind::kAllGather, 10, {{}, 0, value}, {{}, 0, 10}, variations);
@@ -228,8 +246,7 @@ TEST_CASE("uneven chunks follow the common rule, rank by rank", "[program][well_
 
 TEST_CASE("in an uneven all_to_all a rank receives its chunk of what each rank sends", "[program][well_formed]") {
   // Ranks send 4, 8, 4, 4 numbers; each is cut in four, so every rank receives 1 + 2 + 1 + 1 = 5.
-  auto program =
-      one_collective(CollectiveKind::kAllToAll, 0, {{}, 0, 0}, {{}, 0, 5}, {{{Axis::kData}, 0, {4, 8, 4, 4}}});
+  auto program = one_collective(CollectiveKind::kAllToAll, 0, {{}, 0, 0}, {{}, 0, 5}, {{kAlongData, 0, {4, 8, 4, 4}}});
   auto const value = RankValue{0, VariationId{0}};
   collective(program, 0).elements = value;
   operand(program, 0, 0).region.elements = value;
@@ -244,9 +261,9 @@ TEST_CASE("roots and peers lie inside the communicator", "[program][well_formed]
   CHECK(only_defect(program) ==
         "role \"main\", layer.0/scatter (op 3): root 4 on rank 0 lies outside communicator \"data\" of 4 ranks");
   // A ring written without wrapping round: the last rank's right neighbour would be place 4.
-  auto builder = ProgramBuilder{Mesh{{{Axis::kData, 4}}}};
-  auto const data = builder.communicator("data", {Axis::kData});
-  auto const by_place = builder.variation({{Axis::kData}, 1, {}});
+  auto builder = ProgramBuilder{Grid{{{"data", 4}}}};
+  auto const data = builder.communicator("data", {"data"});
+  auto const by_place = builder.variation({builder.along({"data"}), 1, {}});
   auto& role = builder.role("main");
   auto const stream = role.stream("comm");
   auto const buffer = role.buffer(fp32(builder.name("block"), 3, true));
@@ -280,7 +297,7 @@ TEST_CASE("lifetimes are those of the operations", "[program][well_formed]") {
 
 TEST_CASE("a buffer has no negative size on any rank", "[program][well_formed]") {
   auto program = four_ranks();
-  auto const falling = vary(program, {{Axis::kData}, -1, {}});
+  auto const falling = vary(program, {kAlongData, -1, {}});
   auto buffer = fp32(program.roles[0].buffers[0].name, {2, falling});
   program.roles[0].buffers.push_back(buffer);
   CHECK(only_defect(program) == "role \"main\": buffer \"input\" has -1 elements on rank 3");

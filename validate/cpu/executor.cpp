@@ -13,7 +13,7 @@ namespace twinstep::cpu {
 
 timeline::Timeline run(program::StepProgram const& program, Environment& environment) {
   require_supported(program);
-  auto const world_size = static_cast<std::size_t>(program.mesh.world_size());
+  auto const world_size = static_cast<std::size_t>(program.grids.world_size());
   auto threads = std::vector<std::size_t>{};
   for (std::size_t rank = 0; rank < world_size; ++rank) threads.push_back(threads_of(program, RankId{rank}));
   auto board = Board{std::move(threads)};

@@ -34,20 +34,20 @@ Seat Meetings::join(RankId rank, program::CommunicationPart const& part) {
 
 Seat Meetings::join(RankId rank, program::Collective const& collective) {
   auto const& communicator = program_->communicators[collective.communicator.index()];
-  auto const size = program_->mesh.size(communicator.axes);
+  auto const size = program_->grids.size(communicator.along);
   auto fresh = Meeting{};
   for (std::int64_t place = 0; place < size; ++place)
-    fresh.ranks.push_back(program_->mesh.rank_in_group(rank, communicator.axes, place));
+    fresh.ranks.push_back(program_->grids.rank_in_group(rank, communicator.along, place));
   auto const key = Key{collective.communicator.index(), fresh.ranks.front(), fresh.ranks.front()};
   auto const index = issued_[{key, rank, false}]++;
   fresh.name = fmt::format("operation {} on communicator {}", index, quoted(program_->text(communicator.name)));
-  auto const place = program_->mesh.index_in_group(rank, communicator.axes);
+  auto const place = program_->grids.index_in_group(rank, communicator.along);
   return sit_down(key, index, std::move(fresh), static_cast<std::size_t>(place));
 }
 
 Seat Meetings::join(RankId rank, program::PointToPoint const& message) {
   auto const& communicator = program_->communicators[message.communicator.index()];
-  auto const peer = program_->mesh.rank_in_group(rank, communicator.axes, program_->evaluate(message.peer, rank));
+  auto const peer = program_->grids.rank_in_group(rank, communicator.along, program_->evaluate(message.peer, rank));
   auto const from = message.sends ? rank : peer;
   auto const to = message.sends ? peer : rank;
   auto const key = Key{kMessages, from, to};

@@ -10,7 +10,7 @@ timeline::Manifest manifest_of(program::StepProgram const& program, std::string 
   auto manifest = timeline::Manifest{};
   manifest.clock = timeline::Clock::kReal;
   manifest.calibration = std::move(how);
-  manifest.world_size = program.mesh.world_size();
+  manifest.world_size = program.grids.world_size();
   manifest.tokens = program.facts.tokens;
   manifest.model_flops = program.facts.model_flops;
   for (std::size_t i = 0; i < program.roles.size(); ++i) {

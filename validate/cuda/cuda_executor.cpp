@@ -23,9 +23,9 @@ namespace {
 
 /// What can be known before anything is enqueued: on a GPU, ranks that do not match would wait for ever.
 void require_sound(program::StepProgram const& program, Ranks const& ranks) {
-  if (program.mesh.world_size() != ranks.world)
+  if (program.grids.world_size() != ranks.world)
     throw InputError{fmt::format("the program is for {} ranks, but the job has {}; start as many",
-                                 program.mesh.world_size(), ranks.world)};
+                                 program.grids.world_size(), ranks.world)};
   require_supported(program);
   auto const mismatches = find_mismatches(program);
   if (mismatches.empty()) return;
@@ -82,7 +82,7 @@ class Executor::Prepared {
     auto mine = std::vector<OperationTimes>(rank(local).times().begin(), rank(local).times().end());
     mine.resize(longest);
     auto const sent = std::as_bytes(std::span{mine});
-    auto const world = static_cast<std::size_t>(program_.mesh.world_size());
+    auto const world = static_cast<std::size_t>(program_.grids.world_size());
     auto const all = exchange(
         step_.device, step_.connection, local,
         {.kind = CollectiveKind::kAllGather, .type = DataType::kInt8, .count = static_cast<std::int64_t>(sent.size())},

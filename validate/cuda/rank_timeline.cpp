@@ -65,7 +65,7 @@ Timeline empty_timeline_of(StepProgram const& program) {
   auto& manifest = out.manifest;
   manifest.clock = timeline::Clock::kReal;
   manifest.calibration = "measured: CUDA events around every operation";
-  manifest.world_size = program.mesh.world_size();
+  manifest.world_size = program.grids.world_size();
   manifest.tokens = program.facts.tokens;
   manifest.model_flops = program.facts.model_flops;
   for (std::size_t i = 0; i < program.roles.size(); ++i) {

@@ -37,12 +37,12 @@ void RankRun::make_communicators() {
   auto const& program = step_.program;
   auto ordinals = std::map<std::vector<int>, int>{};
   for (std::size_t i = 0; i < program.communicators.size(); ++i) {
-    auto const axes = program.communicators[i].axes;
+    auto const along = program.communicators[i].along;
     auto colours = std::vector<int>{};
     auto places = std::vector<int>{};
-    for (std::size_t rank = 0; rank < static_cast<std::size_t>(program.mesh.world_size()); ++rank) {
-      colours.push_back(static_cast<int>(program.mesh.rank_in_group(RankId{rank}, axes, 0).index()));
-      places.push_back(static_cast<int>(program.mesh.index_in_group(RankId{rank}, axes)));
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(program.grids.world_size()); ++rank) {
+      colours.push_back(static_cast<int>(program.grids.rank_in_group(RankId{rank}, along, 0).index()));
+      places.push_back(static_cast<int>(program.grids.index_in_group(RankId{rank}, along)));
     }
     constexpr int kDirections = 3;
     auto const first = kDirections * ordinals[colours]++;
@@ -50,7 +50,7 @@ void RankRun::make_communicators() {
       return &communicator_of(step_.device, step_.connection, local_, colours, places, first + which);
     };
     auto& made = communicators_.emplace_back();
-    made.size = static_cast<int>(program.mesh.size(axes));
+    made.size = static_cast<int>(program.grids.size(along));
     made.place = places[rank_.index()];
     auto const use = use_of(program, i);
     if (use.has_collectives_or_groups) made.collectives = make(0);
@@ -138,10 +138,10 @@ void RankRun::enqueue(program::Collective const& collective, std::span<program::
 std::vector<std::int64_t> RankRun::elements_by_place(program::Collective const& collective) const {
   if (collective.kind != CollectiveKind::kAllToAll || !collective.elements.varies()) return {};
   auto const& program = step_.program;
-  auto const axes = program.communicators[collective.communicator.index()].axes;
+  auto const along = program.communicators[collective.communicator.index()].along;
   auto elements = std::vector<std::int64_t>{};
-  for (std::int64_t place = 0; place < program.mesh.size(axes); ++place)
-    elements.push_back(program.evaluate(collective.elements, program.mesh.rank_in_group(rank_, axes, place)));
+  for (std::int64_t place = 0; place < program.grids.size(along); ++place)
+    elements.push_back(program.evaluate(collective.elements, program.grids.rank_in_group(rank_, along, place)));
   return elements;
 }
 

@@ -30,10 +30,10 @@ double combined(Reduction reduction, std::int64_t ranks, std::int64_t i) {
 
 /// The place of the rank `distance` further on in the ring of all ranks, for every rank.
 program::RankValue neighbour(program::ProgramBuilder& builder, std::int64_t distance) {
-  auto const ranks = builder.mesh().world_size();
+  auto const ranks = builder.grids().world_size();
   auto places = std::vector<std::int64_t>{};
   for (std::int64_t rank = 0; rank < ranks; ++rank) places.push_back((rank + distance + ranks) % ranks);
-  return {0, builder.variation({{program::Axis::kData}, 0, std::move(places)})};
+  return {0, builder.variation({builder.along({"data"}), 0, std::move(places)})};
 }
 
 }  // namespace
@@ -76,11 +76,11 @@ std::int64_t received_elements(Exchange const& exchange, std::int64_t ranks, Ran
 }
 
 ExchangePlan plan_of(Exchange const& exchange, BufferId sent, BufferId received, program::ProgramBuilder& builder) {
-  auto const share = exchange.elements / builder.mesh().world_size();
+  auto const share = exchange.elements / builder.grids().world_size();
   auto const region = [&](BufferId buffer, Part part) -> program::Region {
     if (part == Part::kWhole) return {buffer, 0, exchange.elements};
     if (!exchange.is_in_place) return {buffer, 0, share};
-    return {buffer, {0, builder.variation({{program::Axis::kData}, share, {}})}, share};
+    return {buffer, {0, builder.variation({builder.along({"data"}), share, {}})}, share};
   };
   auto plan = ExchangePlan{.sent = region(exchange.is_in_place ? received : sent, sent_part(exchange)),
                            .received = region(received, received_part(exchange)),

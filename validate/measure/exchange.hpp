@@ -40,7 +40,7 @@ struct ExchangePlan {
 [[nodiscard]] ExchangePlan plan_of(Exchange const& exchange, BufferId sent, BufferId received,
                                    program::ProgramBuilder& builder);
 
-/// Adds the exchange to `stream`. The ranks of `communicator` are all ranks of the mesh, along its data axis.
+/// Adds the exchange to `stream`. The ranks of `communicator` are all ranks, along the axis "data".
 OpId add_exchange(program::ProgramBuilder& builder, program::RoleBuilder& role, StreamId stream,
                   CommunicatorId communicator, Exchange const& exchange, ExchangePlan const& plan);
 

@@ -34,7 +34,7 @@ class Executor {
   /// that there is not.
   virtual void require_supported(program::StepProgram const& program) const = 0;
 
-  /// Runs one step of a program whose mesh has the job's ranks. The first process gets the timeline of all ranks, on
+  /// Runs one step of a program over the job's ranks. The first process gets the timeline of all ranks, on
   /// one clock; the others one without spans. Persistent buffers keep their values until the next program; those and
   /// buffers of inputs begin with `initial_value`.
   /// Throws InputError for what this backend cannot run, and for a peer that died or did not come, which it names.

@@ -46,7 +46,7 @@ class LaneWriter {
 
  private:
   void prepare(Exchange const& exchange) {
-    communicator_ = builder_.communicator(name_, {Axis::kData});
+    communicator_ = builder_.communicator(name_, {"data"});
     auto const sent = filled("sent", exchange.elements, exchange.type);
     auto const received = filled("received", exchange.elements, exchange.type);
     plan_ = plan_of(exchange, sent, received, builder_);
@@ -147,7 +147,7 @@ Time end_of_first(std::vector<std::vector<Span const*>> const& of_lanes) {
 }  // namespace
 
 program::StepProgram program_of(std::span<Lane const> lanes, std::int64_t ranks) {
-  auto builder = ProgramBuilder{Mesh{{{Axis::kData, ranks}}}};
+  auto builder = ProgramBuilder{Grid{{{"data", ranks}}}};
   auto& role = builder.role("rank");
   auto writers = std::vector<LaneWriter>{};
   for (std::size_t i = 0; i < lanes.size(); ++i) writers.emplace_back(builder, role, i);

@@ -13,8 +13,8 @@ constexpr auto kName = "sum";
 constexpr auto kAgreementScope = "agreement";
 
 StepProgram sum_program(std::int64_t ranks) {
-  auto builder = ProgramBuilder{Mesh{{{Axis::kData, ranks}}}};
-  auto const world = builder.communicator("world", {Axis::kData});
+  auto builder = ProgramBuilder{Grid{{{"data", ranks}}}};
+  auto const world = builder.communicator("world", {"data"});
   auto& role = builder.role("rank");
   auto const stream = role.stream("agreement");
   role.enter(builder.name(kAgreementScope));

@@ -18,8 +18,8 @@ std::string received_name(DataType type) {
 }
 
 StepProgram verification_program(Exchange const& exchange, std::int64_t ranks, std::int64_t capacity) {
-  auto builder = ProgramBuilder{Mesh{{{Axis::kData, ranks}}}};
-  auto const communicator = builder.communicator("world", {Axis::kData});
+  auto builder = ProgramBuilder{Grid{{{"data", ranks}}}};
+  auto const communicator = builder.communicator("world", {"data"});
   auto& role = builder.role("rank");
   auto const stream = role.stream("verification");
   role.enter(builder.name(kVerificationScope));

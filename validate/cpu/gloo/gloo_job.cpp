@@ -83,9 +83,9 @@ class GlooJob::Implementation {
   }
 
   void require_runnable(program::StepProgram const& program) const {
-    if (program.mesh.world_size() != facts_.ranks)
+    if (program.grids.world_size() != facts_.ranks)
       throw InputError{fmt::format("the program is for {} ranks, but {} processes run it; start {}",
-                                   program.mesh.world_size(), facts_.ranks, program.mesh.world_size())};
+                                   program.grids.world_size(), facts_.ranks, program.grids.world_size())};
     require_supported(program);
     if (auto const findings = program::find_mismatches(program); !findings.empty())
       throw InputError{fmt::format("the ranks' communications do not fit together: {}", fmt::join(findings, "; "))};

@@ -50,7 +50,7 @@ class GlooJob {
   /// same boot of the same host), else as a ping-pong with the smallest round trip shows them. The other processes get
   /// one without tracks and spans. Persistent buffers of this process's rank stay in `environment`.
   /// Results are those of `cpu::run` but for the order of sums; all ranks hold the same bits.
-  /// @throws InputError if the program's mesh has another number of ranks, the program is not supported (see
+  /// @throws InputError if the program has another number of ranks, the program is not supported (see
   ///   `require_supported`), its communications do not fit together (see `find_mismatches`), which is found before
   ///   anything runs, or another process failed
   [[nodiscard]] timeline::Timeline run(program::StepProgram const& program, Environment& environment);

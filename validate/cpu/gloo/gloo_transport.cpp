@@ -53,8 +53,8 @@ void Connections::prepare(StepProgram const& program) {
   auto same = std::map<std::vector<RankId>, std::size_t>{};
   for (auto const& communicator : program.communicators) {
     auto ranks = std::vector<RankId>{};
-    for (std::int64_t place = 0; place < program.mesh.size(communicator.axes); ++place)
-      ranks.push_back(program.mesh.rank_in_group(peers_->self(), communicator.axes, place));
+    for (std::int64_t place = 0; place < program.grids.size(communicator.along); ++place)
+      ranks.push_back(program.grids.rank_in_group(peers_->self(), communicator.along, place));
     auto* group = static_cast<Group*>(nullptr);
     if (ranks.size() > 1) {
       auto const number = same[ranks]++;
@@ -217,9 +217,9 @@ GlooTransport::Turn GlooTransport::take_turn(Collective const& collective) {
 }
 
 GlooTransport::Message GlooTransport::address(PointToPoint const& message) {
-  auto const& axes = program_.communicators[message.communicator.index()].axes;
+  auto const along = program_.communicators[message.communicator.index()].along;
   auto const self = peers_.self();
-  auto const peer = program_.mesh.rank_in_group(self, axes, program_.evaluate(message.peer, self));
+  auto const peer = program_.grids.rank_in_group(self, along, program_.evaluate(message.peer, self));
   if (peer == self) return {peer, 0};
   if (message.sends) count_bytes(peer, message.type, program_.evaluate(message.elements, self));
   return {peer, messages_issued_[{peer, message.sends}]++};
