@@ -1,6 +1,7 @@
 #include "app/output.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -44,6 +45,14 @@ void complain(std::string_view sentence) {
 
 void warn(std::string_view sentence) {
   complain(fmt::format("warning: {}", one_line(sentence)));
+}
+
+std::function<void(std::size_t, std::size_t, std::string_view)> report_progress() {
+  using Clock = std::chrono::steady_clock;
+  return [began = Clock::now()](std::size_t part, std::size_t parts, std::string_view name) {
+    if (Clock::now() - began > std::chrono::seconds{1})
+      complain(fmt::format("report: {} of {}, {}", part, parts, name));
+  };
 }
 
 }  // namespace twinstep::app

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string_view>
 
 #include "reports/table.hpp"
@@ -19,5 +21,8 @@ void print(std::string_view text);
 void complain(std::string_view sentence);
 /// The same, for what does not stop the answer.
 void warn(std::string_view sentence);
+
+/// Says on standard error which part of a report is at work, from the first second after this call on.
+[[nodiscard]] std::function<void(std::size_t part, std::size_t parts, std::string_view name)> report_progress();
 
 }  // namespace twinstep::app

@@ -39,7 +39,7 @@ int report(ReportOptions const& options) {
   auto const is_file = [](Target const& target) { return target.path.has_value(); };
   auto const is_printed = options.as_text || std::ranges::none_of(targets, is_file);
   if (is_printed) check_printable();
-  auto const page = report_page(options.results, options.settings, complain);
+  auto const page = report_page(options.results, options.settings, report_progress());
   for (auto const& warning : page.warnings) warn(warning);
   for (auto const& target : targets)
     if (target.path) outputs.write(*target.path, target.render(page));

@@ -169,7 +169,7 @@ int simulate(SimulateOptions const& options) {
   if (options.why)
     for (std::size_t i = 0; i < scenarios.size(); ++i) answers[i].why = explain(options.scenario, options.settings, i);
   if (options.report)
-    outputs.write(*options.report, render(report_page({options.scenario}, options.settings, complain)));
+    outputs.write(*options.report, render(report_page({options.scenario}, options.settings, report_progress())));
   print(options.as_json ? all_json(answers) : all_text(answers) + all_whys(answers));
   outputs.commit();
   return kDone;

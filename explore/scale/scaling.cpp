@@ -17,6 +17,7 @@ namespace {
 using reports::Summary;
 
 constexpr std::size_t kShownLevers = 3;
+constexpr std::int64_t kMostNodes = 1024;
 /// What gains less is not worth naming.
 constexpr double kLeastGain = 0.001;
 
@@ -134,6 +135,20 @@ std::vector<Lever> levers_at(Question const& question, ScaleCurve const& curve, 
   return levers;
 }
 
+/// Where curves of weak scaling begin. A step that does not fit on fewer nodes fits there no better when it has more
+/// micro-batches, which for a large global batch are many and take long.
+std::vector<std::int64_t> first_nodes(std::vector<ScaleCurve> const& weak) {
+  auto nodes = std::vector<std::int64_t>{};
+  for (auto const& curve : weak) nodes.push_back(curve.points.empty() ? 1 : curve.points.front().nodes);
+  return nodes;
+}
+
+void find_bends(Question const& question, std::vector<ScaleCurve>& curves) {
+  for_each_index(curves.size(), [&](std::size_t i) {
+    if (auto const knee = knee_of(curves[i])) curves[i].bend = Bend{*knee, loss_at(question, curves[i], *knee)};
+  });
+}
+
 }  // namespace
 
 std::vector<ScaleCurve> scale_curves(Question const& question, Growth growth, std::int64_t most_nodes,
@@ -166,6 +181,15 @@ Loss loss_at(Question const& question, ScaleCurve const& curve, std::size_t poin
   std::tie(loss.cause, loss.share) = largest_growth(curve.points.front(), curve.points[point]);
   loss.levers = levers_at(question, curve, point);
   return loss;
+}
+
+Scaling scaling_of(Question const& question) {
+  auto scaling = Scaling{};
+  scaling.weak = scale_curves(question, Growth::kWeak, kMostNodes);
+  find_bends(question, scaling.weak);
+  scaling.strong = scale_curves(question, Growth::kStrong, kMostNodes, first_nodes(scaling.weak));
+  find_bends(question, scaling.strong);
+  return scaling;
 }
 
 }  // namespace twinstep::explore

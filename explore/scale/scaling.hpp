@@ -24,11 +24,31 @@ struct ScalePoint {
   double efficiency = 1;  ///< tokens a second and GPU over those of the first point
 };
 
+/// A parameter of the machine, and how much the efficiency of a point rises where it is a tenth better.
+struct Lever {
+  std::string parameter;
+  double gain = 0;  ///< over the efficiency as it is
+};
+
+/// Why a GPU of a point is worth less than one at the start of its curve.
+struct Loss {
+  std::string cause;          ///< what grew most: "exposed all_reduce"
+  double share = 0;           ///< of what all that grew adds up to
+  std::vector<Lever> levers;  ///< what the efficiency depends on, the most important first
+};
+
+/// The point where a curve bends, and why.
+struct Bend {
+  std::size_t point = 0;
+  Loss loss;
+};
+
 struct ScaleCurve {
   Growth growth{};
   std::size_t place = 0;           ///< of the scenario in its question
   std::vector<ScalePoint> points;  ///< in the order of nodes
   std::string end;                 ///< why it goes no further; empty where it was only not asked to
+  std::optional<Bend> bend;        ///< where it was looked for, and is
 };
 
 /// The curves of every scenario: on powers of two of nodes up to `most_nodes`, and on the number that the scenario
@@ -44,21 +64,18 @@ inline constexpr double kKneeEfficiency = 0.9;
 /// The first point below it: the knee. Nothing if none is.
 [[nodiscard]] std::optional<std::size_t> knee_of(ScaleCurve const& curve);
 
-/// A parameter of the machine, and how much the efficiency of a point rises where it is a tenth better.
-struct Lever {
-  std::string parameter;
-  double gain = 0;  ///< over the efficiency as it is
-};
-
-/// Why a GPU of a point is worth less than one at the start of its curve.
-struct Loss {
-  std::string cause;          ///< what grew most: "exposed all_reduce"
-  double share = 0;           ///< of what all that grew adds up to
-  std::vector<Lever> levers;  ///< what the efficiency depends on, the most important first
-};
-
 /// Compares where GPU time per token goes at the start of the curve and at a later point, and simulates both with each
 /// parameter of the machine a tenth better: what helps both alike is no lever. Costs two simulations a parameter.
 [[nodiscard]] Loss loss_at(Question const& question, ScaleCurve const& curve, std::size_t point);
+
+/// Weak and strong scaling, a curve for each scenario of a question.
+struct Scaling {
+  std::vector<ScaleCurve> weak;
+  std::vector<ScaleCurve> strong;
+};
+
+/// The curves on up to 1,024 nodes, with their bends. Strong scaling begins where weak scaling does. Costs a simulation
+/// a point, and two a parameter for each bend, on all cores.
+[[nodiscard]] Scaling scaling_of(Question const& question);
 
 }  // namespace twinstep::explore

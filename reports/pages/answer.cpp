@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "reports/pages/scale.hpp"
+#include "reports/pages/axes.hpp"
 #include "reports/pages/sections.hpp"
 
 namespace twinstep::pages {

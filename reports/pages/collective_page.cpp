@@ -1,14 +1,11 @@
 #include <fmt/format.h>
 
+#include "reports/pages/axes.hpp"
 #include "reports/pages/pages.hpp"
-#include "reports/pages/regions.hpp"
-#include "reports/pages/scale.hpp"
 #include "reports/quantity_text.hpp"
 
 namespace twinstep::pages {
 namespace {
-
-using namespace explore;
 
 /// The bus bandwidth that a row would have at another time.
 double rescaled(double rate, double time, double other) {

@@ -7,12 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "reports/pages/axis_units.hpp"
+#include "reports/pages/axes.hpp"
 
 namespace twinstep::pages {
 namespace {
-
-using namespace explore;
 
 using reports::Axis;
 using reports::Chart;

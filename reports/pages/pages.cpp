@@ -8,7 +8,7 @@
 
 #include "explore/ask/data_hash.hpp"
 #include "reports/page/page_json.hpp"
-#include "reports/pages/axis_units.hpp"
+#include "reports/pages/axes.hpp"
 #include "reports/pages/joined.hpp"
 #include "reports/pages/sweep_lines.hpp"
 #include "reports/render/page_csv.hpp"
@@ -94,7 +94,7 @@ Recognised recognise(std::string const& path, std::vector<std::string> const& se
 
 reports::Page page_of(std::string const& path, Recognised recognised, Listener const& listener) {
   auto* const question = std::get_if<Question>(&recognised);
-  auto page = question != nullptr ? scenario_page(std::move(*question), listener)
+  auto page = question != nullptr ? scenario_page(look_closer(std::move(*question), listener))
                                   : std::get<reports::Page>(std::move(recognised));
   page.facts.emplace_back("input", fmt::format("{}, SHA-256 {}", one_line(path), data_hash({path})));
   return page;

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "explore/ask/question.hpp"
+#include "explore/scale/closer_look.hpp"
 #include "explore/sweep/results.hpp"
 #include "reports/page/page.hpp"
 #include "sim/io/document.hpp"
@@ -13,14 +12,11 @@
 /// Results as pages: one function for each kind of file that `report` takes.
 namespace twinstep::pages {
 
-/// Hears what long work is at: "report: 3 of 9, memory".
-using Listener = std::function<void(std::string_view)>;
-
 /// One page of all that the files hold, in their order; each is recognised by what is in it. Settings are of scenarios
 /// only. All files are read and checked before the first scenario is simulated. Throws InputError for a file that is
 /// none of the kinds below, and for settings where it is no scenario.
 [[nodiscard]] reports::Page report_page(std::vector<std::string> const& results,
-                                        std::vector<std::string> const& settings, Listener const& listener);
+                                        std::vector<std::string> const& settings, explore::Listener const& listener);
 
 using Renderer = std::string (*)(reports::Page const&);
 
@@ -28,10 +24,8 @@ using Renderer = std::string (*)(reports::Page const&);
 /// Throws InputError for another. `option` is what named the file: "--out".
 [[nodiscard]] Renderer renderer_of(std::string_view option, std::string const& path);
 
-/// The answer to a question that was read: every section of sections.hpp. Tells `listener` what it is at, from
-/// the first second on. Throws InputError for what no clock can count. Cost: some 400 simulations for six strategies,
-/// on all cores.
-[[nodiscard]] reports::Page scenario_page(explore::Question question, Listener const& listener);
+/// What was found of a question: every section of sections.hpp.
+[[nodiscard]] reports::Page scenario_page(explore::CloserLook const& look);
 
 /// A timeline that `simulate --trace` or `measure step --trace` wrote.
 [[nodiscard]] reports::Page timeline_page(io::Node const& document);

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "reports/job_text.hpp"
+#include "reports/pages/axes.hpp"
 #include "reports/pages/pages.hpp"
-#include "reports/pages/scale.hpp"
 
 namespace twinstep::pages {
 namespace {

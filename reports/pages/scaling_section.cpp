@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "explore/ask/parallel.hpp"
-#include "explore/scale/scaling.hpp"
-#include "reports/pages/scale.hpp"
+#include "reports/pages/axes.hpp"
 #include "reports/pages/sections.hpp"
 
 namespace twinstep::pages {
@@ -12,28 +10,12 @@ namespace {
 
 using namespace explore;
 
-constexpr std::int64_t kMostNodes = 1024;
-
 std::string_view word_of(Growth growth) {
   return growth == Growth::kWeak ? "weak" : "strong";
 }
 
 std::string percent(double share) {
   return reports::percent_text(share);
-}
-
-/// A curve, and why it bends where it has a knee.
-struct Bent {
-  ScaleCurve const& curve;
-  std::optional<std::size_t> knee;
-  Loss loss;
-
-  [[nodiscard]] ScalePoint const& point() const { return curve.points[*knee]; }
-};
-
-Bent bent(Question const& question, ScaleCurve const& curve) {
-  auto const knee = knee_of(curve);
-  return {curve, knee, knee ? loss_at(question, curve, *knee) : Loss{}};
 }
 
 /// The strategy of a curve. A curve begins where the step fits, unless it fits nowhere.
@@ -50,37 +32,38 @@ std::string levers_text(Loss const& loss) {
 }
 
 /// Where one curve bends and why.
-std::string finding(Question const& question, Bent const& bent) {
-  auto const& [curve, knee, loss] = bent;
+std::string finding(Question const& question, ScaleCurve const& curve) {
   auto const title = title_of(question, curve);
   if (curve.points.empty()) return fmt::format("{} has no curve: {}.", title, curve.end);
   auto const& first = curve.points.front();
   auto const& last = curve.points.back();
   if (curve.points.size() == 1) return fmt::format("{} runs on {} GPUs only: {}.", title, first.gpus, curve.end);
-  if (!knee)
+  if (!curve.bend)
     return fmt::format("{} has no bend up to {} GPUs: {} of a GPU's speed on {} are left.", title, last.gpus,
                        percent(last.efficiency), first.gpus);
+  auto const& [at, loss] = *curve.bend;
   auto text = fmt::format(
       "{} bends at {} GPUs, where {} of a GPU's speed on {} are left: {} of what a {} costs more there is {}.", title,
-      bent.point().gpus, percent(bent.point().efficiency), first.gpus, percent(loss.share), unit_counted(question),
-      loss.cause);
+      curve.points[at].gpus, percent(curve.points[at].efficiency), first.gpus, percent(loss.share),
+      unit_counted(question), loss.cause);
   if (!loss.levers.empty())
     text += fmt::format(" It depends most on the {}: a tenth better raises the efficiency by {}.",
                         loss.levers.front().parameter, percent(loss.levers.front().gain));
   return text;
 }
 
-reports::PageTable bends_table(Question const& question, std::vector<Bent> const& bents) {
+reports::PageTable bends_table(Question const& question, std::vector<ScaleCurve> const& curves) {
   auto table = reports::PageTable{
-      .title = fmt::format("Where {} scaling bends, and why", word_of(bents.front().curve.growth)),
+      .title = fmt::format("Where {} scaling bends, and why", word_of(curves.front().growth)),
       .headers = {"strategy", "bends at", "efficiency", fmt::format("what a {} costs more", unit_counted(question)),
                   "what raises it, a tenth better each", "busiest link"}};
-  for (auto const& bent : bents) {
-    if (!bent.knee) continue;
-    table.rows.push_back({title_of(question, bent.curve), fmt::format("{} GPUs", bent.point().gpus),
-                          percent(bent.point().efficiency),
-                          fmt::format("{}, {}", bent.loss.cause, percent(bent.loss.share)), levers_text(bent.loss),
-                          busiest_link(bent.point().summary)});
+  for (auto const& curve : curves) {
+    if (!curve.bend) continue;
+    auto const& loss = curve.bend->loss;
+    auto const& point = curve.points[curve.bend->point];
+    table.rows.push_back({title_of(question, curve), fmt::format("{} GPUs", point.gpus), percent(point.efficiency),
+                          fmt::format("{}, {}", loss.cause, percent(loss.share)), levers_text(loss),
+                          busiest_link(point.summary)});
   }
   return table;
 }
@@ -151,8 +134,8 @@ std::string end_text(std::vector<ScaleCurve> const& curves) {
 
 void add_knees(reports::Chart& chart, std::vector<ScaleCurve> const& curves, Question const& question) {
   for (auto const& curve : curves)
-    if (auto const knee = knee_of(curve)) {
-      auto const at = static_cast<double>(curve.points[*knee].gpus);
+    if (curve.bend) {
+      auto const at = static_cast<double>(curve.points[curve.bend->point].gpus);
       auto const& title = question.scenarios[curve.place].strategy_title;
       auto const same = std::ranges::find(chart.x_marks, at, &reports::Mark::at);
       if (same != chart.x_marks.end())
@@ -162,22 +145,13 @@ void add_knees(reports::Chart& chart, std::vector<ScaleCurve> const& curves, Que
     }
 }
 
-/// Where curves of weak scaling begin. A step that does not fit on fewer nodes fits there no better when it has more
-/// micro-batches, which for a large global batch are many and take long.
-std::vector<std::int64_t> first_nodes(std::vector<ScaleCurve> const& weak) {
-  auto nodes = std::vector<std::int64_t>{};
-  for (auto const& curve : weak) nodes.push_back(curve.points.empty() ? 1 : curve.points.front().nodes);
-  return nodes;
-}
-
 void add_growth(reports::Section& section, Question const& question, std::vector<ScaleCurve> const& curves) {
   auto const best = *question.best();
   auto const growth = curves.front().growth;
-  auto const bents = map_indices(curves.size(), [&](std::size_t i) { return bent(question, curves[i]); });
   auto efficiency = chart_of(question, curves, efficiency_point);
   efficiency.id = fmt::format("scaling-{}-efficiency", word_of(growth));
   efficiency.title = fmt::format("{} scaling: efficiency", growth == Growth::kWeak ? "Weak" : "Strong");
-  efficiency.text = finding(question, bents[best]) + end_text(curves);
+  efficiency.text = finding(question, curves[best]) + end_text(curves);
   efficiency.y = {.name = "speed of a GPU, of that at the start", .unit = "%"};
   efficiency.y_marks = {{.at = kKneeEfficiency * 100, .text = "knee"}};
   add_knees(efficiency, curves, question);
@@ -187,24 +161,22 @@ void add_growth(reports::Section& section, Question const& question, std::vector
   speed.y = {.name = "speed", .unit = rate_unit(question), .is_logarithmic = true};
   section.charts.push_back(std::move(efficiency));
   section.charts.push_back(std::move(speed));
-  auto bends = bends_table(question, bents);
+  auto bends = bends_table(question, curves);
   if (!bends.rows.empty()) section.tables.push_back(std::move(bends));
   section.tables.push_back(table_of(question, curves[best]));
 }
 
 }  // namespace
 
-reports::Section scaling_section(Question const& question) {
+reports::Section scaling_section(CloserLook const& look) {
   auto section = reports::Section{.title = "Scaling"};
   section.text = fmt::format(
       "The same plan on 1, 2, 4, … whole nodes, from the fewest on which it fits, each simulated. Weak scaling keeps "
       "the batch of each GPU, strong scaling the global batch. A curve bends, at its knee, where a GPU is first worth "
       "less than {} of one at its start.",
       percent(kKneeEfficiency));
-  if (!question.best()) return section;
-  auto const weak = scale_curves(question, Growth::kWeak, kMostNodes);
-  add_growth(section, question, weak);
-  add_growth(section, question, scale_curves(question, Growth::kStrong, kMostNodes, first_nodes(weak)));
+  add_growth(section, look.question, look.scaling.weak);
+  add_growth(section, look.question, look.scaling.strong);
   return section;
 }
 

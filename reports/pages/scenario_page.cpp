@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <array>
-#include <chrono>
 
 #include <fmt/format.h>
 
@@ -12,22 +10,6 @@ namespace twinstep::pages {
 namespace {
 
 using namespace explore;
-
-using Clock = std::chrono::steady_clock;
-
-struct Maker {
-  std::string_view name;
-  reports::Section (*make)(Question const&);
-};
-
-constexpr std::array<Maker, 8> kSections{{{"the answer", answer_section},
-                                          {"where the step goes", breakdown_section},
-                                          {"timelines", streams_section},
-                                          {"memory", memory_section},
-                                          {"scaling", scaling_section},
-                                          {"bus bandwidth", bus_bandwidth_section},
-                                          {"sensitivity", sensitivity_section},
-                                          {"bucket sizes", bucket_size_section}}};
 
 /// One title for all strategies.
 std::string title_of(Question const& question) {
@@ -75,21 +57,23 @@ std::string calibration_sentence(Question const& question) {
 
 }  // namespace
 
-reports::Page scenario_page(Question question, Listener const& listener) {
-  auto const start = Clock::now();
-  run_steps(question);
+reports::Page scenario_page(CloserLook const& look) {
+  auto const& question = look.question;
   auto page = reports::Page{.title = title_of(question),
                             .text = answer_sentence(question) + " " + calibration_sentence(question)};
   add_headlines(page, question);
   page.facts = {{"scenario", page.title}};
   add_calibrations(page, question);
   page.warnings = question.scenarios.front().warnings;
-  auto const shown = question.best() ? kSections.size() : 1;  // without a step there is nothing but the answer
-  for (std::size_t i = 0; i < shown; ++i) {
-    if (Clock::now() - start > std::chrono::seconds{1})
-      listener(fmt::format("report: {} of {}, {}", i + 1, kSections.size(), kSections[i].name));
-    page.sections.push_back(kSections[i].make(question));
-  }
+  page.sections.push_back(answer_section(question));
+  if (!question.best()) return page;  // without a step there is nothing but the answer
+  page.sections.push_back(breakdown_section(look));
+  page.sections.push_back(streams_section(question));
+  page.sections.push_back(memory_section(question));
+  page.sections.push_back(scaling_section(look));
+  page.sections.push_back(bus_bandwidth_section(look));
+  page.sections.push_back(sensitivity_section(look));
+  page.sections.push_back(bucket_size_section(look));
   return page;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
-#include "explore/ask/question.hpp"
+#include "explore/scale/closer_look.hpp"
+#include "reports/page/page.hpp"
 
-/// The sections of a scenario's page, one file each. Ids of charts are unique within one page of one scenario.
+/// The sections of a scenario's page, one file each. All but the answer require a strategy that can be laid out. Ids of
+/// charts are unique within one page of one scenario.
 namespace twinstep::pages {
 
 /// The answer in a sentence: the best strategy, how fast it is.
@@ -11,9 +13,8 @@ namespace twinstep::pages {
 /// What each strategy comes to: time, rates, memory, and whether it fits.
 [[nodiscard]] reports::Section answer_section(explore::Question const& question);
 
-/// Where each strategy's step time goes, as bars that add up to it, and what would help the best one. Costs a
-/// simulation a strategy and some twenty for the best.
-[[nodiscard]] reports::Section breakdown_section(explore::Question const& question);
+/// Where each strategy's step time goes, as bars that add up to it, and what would help the best one.
+[[nodiscard]] reports::Section breakdown_section(explore::CloserLook const& look);
 
 /// When the streams of one rank of each role are busy with what.
 [[nodiscard]] reports::Section streams_section(explore::Question const& question);
@@ -21,18 +22,16 @@ namespace twinstep::pages {
 /// What the device holds at its peak and over the step.
 [[nodiscard]] reports::Section memory_section(explore::Question const& question);
 
-/// How speed grows with nodes, weak and strong, where it stops doing so and for what reason. Costs a simulation for
-/// each strategy, number of nodes and way of growing.
-[[nodiscard]] reports::Section scaling_section(explore::Question const& question);
+/// How speed grows with nodes, weak and strong, where it stops doing so and for what reason.
+[[nodiscard]] reports::Section scaling_section(explore::CloserLook const& look);
 
 /// Bus bandwidth of the collectives that the steps issue against message size, with the steps' own messages.
-[[nodiscard]] reports::Section bus_bandwidth_section(explore::Question const& question);
+[[nodiscard]] reports::Section bus_bandwidth_section(explore::CloserLook const& look);
 
-/// What a tenth more or less of each of the machine's parameters does to the best strategy's step time. Costs two
-/// simulations a parameter.
-[[nodiscard]] reports::Section sensitivity_section(explore::Question const& question);
+/// What a tenth more or less of each of the machine's parameters does to the best strategy's step time.
+[[nodiscard]] reports::Section sensitivity_section(explore::CloserLook const& look);
 
 /// Step time against the size of gradient buckets. No charts where no strategy has any.
-[[nodiscard]] reports::Section bucket_size_section(explore::Question const& question);
+[[nodiscard]] reports::Section bucket_size_section(explore::CloserLook const& look);
 
 }  // namespace twinstep::pages

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "explore/scale/parameters.hpp"
 #include "reports/pages/sections.hpp"
 #include "reports/quantity_text.hpp"
 
@@ -46,19 +45,16 @@ reports::PageTable table_of(std::vector<Effect> const& effects) {
 
 }  // namespace
 
-reports::Section sensitivity_section(Question const& question) {
+reports::Section sensitivity_section(CloserLook const& look) {
   auto section = reports::Section{.title = "Sensitivity"};
-  auto const best = question.best();
-  if (!best) return section;
-  auto const effects = effects_of(question.scenarios[*best]);
-  auto const& first = effects.front();
+  auto const& first = look.effects.front();
   section.text = fmt::format(
       "Each parameter of the machine by itself, simulated anew for {}. The step depends most on the {}: a tenth more "
       "of it changes the step time by {}, a tenth less by {}.",
-      question.scenarios[*best].strategy_title, first.parameter.name, reports::change_text(first.more),
-      reports::change_text(first.less));
-  if (first.size() >= kLeastEffect) section.charts.push_back(tornado(effects));
-  section.tables.push_back(table_of(effects));
+      look.question.scenarios[*look.question.best()].strategy_title, first.parameter.name,
+      reports::change_text(first.more), reports::change_text(first.less));
+  if (first.size() >= kLeastEffect) section.charts.push_back(tornado(look.effects));
+  section.tables.push_back(table_of(look.effects));
   return section;
 }
 

@@ -9,7 +9,7 @@
 
 #include "reports/intervals.hpp"
 #include "reports/memory.hpp"
-#include "reports/pages/scale.hpp"
+#include "reports/pages/axes.hpp"
 #include "reports/pages/sections.hpp"
 
 namespace twinstep::pages {

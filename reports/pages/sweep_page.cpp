@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "reports/pages/axes.hpp"
 #include "reports/pages/pages.hpp"
-#include "reports/pages/scale.hpp"
 #include "reports/quantity_text.hpp"
 
 namespace twinstep::pages {

@@ -7,8 +7,6 @@
 
 namespace twinstep::pages {
 
-using namespace explore;
-
 reports::Page timeline_page(io::Node const& document) {
   auto const timeline = io::read_timeline(document);
   auto const summary = reports::summarize(timeline);

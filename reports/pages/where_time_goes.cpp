@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "explore/ask/parallel.hpp"
-#include "explore/scale/why.hpp"
-#include "reports/pages/scale.hpp"
+#include "reports/pages/axes.hpp"
 #include "reports/pages/sections.hpp"
 
 namespace twinstep::pages {
@@ -66,8 +64,8 @@ std::string largest_parts(Summary const& summary) {
   return text;
 }
 
-reports::PageTable changes_table(std::string const& title, reports::Why const& why) {
-  auto table = reports::PageTable{.title = "What would help " + title + ", one change at a time",
+reports::PageTable changes_table(reports::Why const& why) {
+  auto table = reports::PageTable{.title = "What would help " + why.title + ", one change at a time",
                                   .headers = {"change", "step time", "saves", "kind", "settings"}};
   for (std::size_t i = 0; i < std::min(why.changes.size(), kShownChanges); ++i) {
     auto const& change = why.changes[i];
@@ -81,16 +79,9 @@ reports::PageTable changes_table(std::string const& title, reports::Why const& w
   return table;
 }
 
-/// The step time with communication free.
-Duration time_without_communication(Scenario scenario) {
-  scenario.network_is_free = true;
-  auto const outcome = run_variation(scenario, {.replays_allocator = false});
-  return std::get<Run>(outcome).summary.step_time;
-}
-
-reports::PageTable waits_table(Question const& question, std::vector<std::size_t> const& places) {
-  auto const free = map_indices(
-      places.size(), [&](std::size_t i) { return time_without_communication(question.scenarios[places[i]]); });
+/// @param free  the step times with communication free
+reports::PageTable waits_table(Question const& question, std::vector<std::size_t> const& places,
+                               std::vector<Duration> const& free) {
   auto table = reports::PageTable{
       .title = "What each strategy waits for",
       .headers = {"strategy", "most of the time", "busiest link", "without communication", "which costs"}};
@@ -107,7 +98,8 @@ reports::PageTable waits_table(Question const& question, std::vector<std::size_t
 
 }  // namespace
 
-reports::Section breakdown_section(Question const& question) {
+reports::Section breakdown_section(CloserLook const& look) {
+  auto const& question = look.question;
   auto section = reports::Section{.title = "Where the step goes"};
   auto places = std::vector<std::size_t>{};
   auto summaries = std::vector<Summary const*>{};
@@ -118,14 +110,12 @@ reports::Section breakdown_section(Question const& question) {
       summaries.push_back(&run->summary);
       titles.push_back(question.scenarios[i].strategy_title);
     }
-  if (places.empty()) return section;
   auto const best = *question.best();
   section.text = fmt::format("{} spends its step on {}.", question.scenarios[best].strategy_title,
                              largest_parts(question.run(best)->summary));
   section.charts.push_back(chart_of(summaries, std::move(titles)));
-  section.tables.push_back(waits_table(question, places));
-  auto const why = explain(question.path, question.settings, best);
-  if (why && !why->changes.empty()) section.tables.push_back(changes_table(why->title, *why));
+  section.tables.push_back(waits_table(question, places, look.without_communication));
+  if (look.why && !look.why->changes.empty()) section.tables.push_back(changes_table(*look.why));
   return section;
 }
 

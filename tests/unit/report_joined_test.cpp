@@ -1,4 +1,4 @@
-#include "reports/pages/axis_units.hpp"
+#include "reports/pages/axes.hpp"
 #include "reports/pages/joined.hpp"
 #include "tests/support/catch.hpp"
 

@@ -65,6 +65,14 @@ Effect const& effect_of(std::vector<Effect> const& effects, std::string_view nam
   return *found;
 }
 
+/// What the section about scaling is made of.
+CloserLook look_at(Asked const& asked) {
+  auto look = CloserLook{};
+  look.question = asked.question;
+  look.scaling = scaling_of(asked.question);
+  return look;
+}
+
 }  // namespace
 
 TEST_CASE("the knee is the first point below nine tenths of the start", "[report][scaling]") {
@@ -138,11 +146,11 @@ TEST_CASE("a step that fits nowhere has a curve all the same, which says so", "[
   auto const curve = scale_curves(asked.question, Growth::kWeak, 2).front();
   REQUIRE(curve.points.size() == 2);
   CHECK(curve.points.front().nodes == 1);
-  CHECK(scaling_section(asked.question).charts.front().series.front().name == "naive (does not fit)");
+  CHECK(scaling_section(look_at(asked)).charts.front().series.front().name == "naive (does not fit)");
 }
 
 TEST_CASE("a curve that loses nothing has no bend, no mark of one and no row about it", "[report][scaling]") {
-  auto const section = scaling_section(Asked{{"network.free=true"}}.question);
+  auto const section = scaling_section(look_at(Asked{{"network.free=true"}}));
   REQUIRE(section.charts.front().id == "scaling-weak-efficiency");
   CHECK_THAT(section.charts.front().text, Catch::StartsWith("naive has no bend up to 1024 GPUs: 100.0 %"));
   for (auto const& chart : section.charts) CHECK(chart.x_marks.empty());

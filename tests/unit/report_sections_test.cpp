@@ -1,8 +1,8 @@
 #include <numeric>
 
 #include "explore/ask/parallel.hpp"
+#include "reports/pages/axes.hpp"
 #include "reports/pages/memory_charts.hpp"
-#include "reports/pages/regions.hpp"
 #include "reports/pages/streams.hpp"
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "reports/page/page.hpp"
 #include "reports/quantity_text.hpp"
 #include "sim/base/units.hpp"
 
-/// Quantities as numbers in the unit that an axis names.
+/// Quantities as numbers on axes, in the units that suit them.
 namespace twinstep::pages {
 
 struct TimeUnit {
@@ -33,5 +36,19 @@ struct TimeUnit {
 [[nodiscard]] inline double number_in(Bytes bytes, reports::MemoryUnit const& unit) {
   return static_cast<double>(bytes.count()) / static_cast<double>(unit.size.count());
 }
+
+/// Adds a place that lies in a region called `name`: the last region grows if it has that name, else one begins.
+inline void add_to_regions(std::vector<reports::Mark>& regions, double at, std::string name) {
+  if (regions.empty() || regions.back().text != name) regions.push_back({.at = at, .text = std::move(name)});
+  regions.back().end = at;
+}
+
+/// Multiplies all numbers of the chart: those of x with one factor, those of y with the other.
+void scale(reports::Chart& chart, double x, double y);
+
+/// Puts axes of time into the unit in which their largest number has one to three digits before the point: us, ms or s;
+/// hours or days where they are of whole jobs. Makers of charts need not know it, and several results may need another
+/// than the first of them.
+void fit_time_units(reports::Chart& chart);
 
 }  // namespace twinstep::pages

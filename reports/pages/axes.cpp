@@ -1,4 +1,4 @@
-#include "reports/pages/axis_units.hpp"
+#include "reports/pages/axes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,6 @@
 
 namespace twinstep::pages {
 namespace {
-
-using namespace explore;
 
 struct Unit {
   std::string_view name;
