@@ -173,7 +173,7 @@ std::vector<GridAxis> read_axes(Node const& node) {
     axis.allow_only({"axis", "size"});
     axes.push_back({std::string{axis.at("axis").string()}, axis.at("size").integer_from(1)});
     if (std::ranges::count(axes, axes.back().name, &GridAxis::name) > 1)
-      axis.fail(fmt::format("found axis {} twice", quoted(axes.back().name)), "list each axis once");
+      axis.fail(fmt::format("found axis {} twice", twinstep::quoted(axes.back().name)), "list each axis once");
     if (axes.size() > AxisSet::kMost)
       axis.fail(fmt::format("found a mesh of more than {} axes, expected fewer", AxisSet::kMost),
                 "leave out axes of 1");
@@ -198,10 +198,10 @@ void ProgramReader::read_grids(Node const& document) {
     grids.emplace_back(read_axes(node.at("axes")), std::string{node.at("name").string()});
     auto const& [first, last] = std::tie(grids.front(), grids.back());
     if (std::ranges::count(grids, last.name(), &Grid::name) > 1)
-      node.fail(fmt::format("found grid {} twice", quoted(last.name())), "give each grid its own name");
+      node.fail(fmt::format("found grid {} twice", twinstep::quoted(last.name())), "give each grid its own name");
     if (last.world_size() != first.world_size())
       node.fail(fmt::format("found a grid of {} ranks, expected {} as in grid {}", last.world_size(),
-                            first.world_size(), quoted(first.name())),
+                            first.world_size(), twinstep::quoted(first.name())),
                 "all grids are over the same ranks");
   }
   if (grids.empty()) several->fail("found no grid, expected one at least", "write \"mesh\" with the axes of ranks");
