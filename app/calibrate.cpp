@@ -14,8 +14,8 @@
 #include "reports/render/calibration_text.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/outputs.hpp"
+#include "validate/records/gzip.hpp"
 #include "validate/records/machine_check.hpp"
-#include "validate/study/findings.hpp"
 #include "validate/study/measured_compute.hpp"
 #include "validate/study/profile_patch_text.hpp"
 #include "validate/study/study.hpp"
@@ -107,7 +107,7 @@ struct CalibrationOutcome {
 
 /// First collectives, then kernels and steps: a step waits for its collectives.
 CalibrationOutcome calibrate_by(CalibrateOptions const& options, hardware::Cluster const& cluster) {
-  auto const files = sort_by_content(options.files);
+  auto const files = sort_by_content(records::read_files(options.files));
   auto outcome = CalibrationOutcome{};
   outcome.study = usable(study_of(files.sweeps, cluster), cluster);
   auto& profile = outcome.profile;

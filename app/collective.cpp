@@ -8,7 +8,6 @@
 #include "app/machine.hpp"
 #include "app/output.hpp"
 #include "app/sizes.hpp"
-#include "reports/json_writer.hpp"
 #include "reports/quantity_text.hpp"
 #include "reports/render/nccl_tests_table.hpp"
 #include "reports/table.hpp"
@@ -17,6 +16,7 @@
 #include "sim/collectives/choice.hpp"
 #include "sim/collectives/correction.hpp"
 #include "sim/engine/collective_run.hpp"
+#include "sim/io/json_writer.hpp"
 #include "sim/program/bus_bandwidth.hpp"
 
 namespace twinstep::app {
@@ -238,7 +238,7 @@ std::string text_of(Bench const& bench, std::vector<SizeAnswer> const& answers, 
   return explains ? text + explanation(bench, answers) : text;
 }
 
-void write_row(reports::JsonWriter& json, SizeAnswer const& answer) {
+void write_row(io::JsonWriter& json, SizeAnswer const& answer) {
   auto const microseconds = [](Duration time) { return to_seconds(time).count() * 1e6; };
   json.begin_object();
   json.member("size_bytes", answer.size);
@@ -267,7 +267,7 @@ void write_row(reports::JsonWriter& json, SizeAnswer const& answer) {
 }
 
 std::string json_of(Bench const& bench, std::vector<SizeAnswer> const& answers, bool explains) {
-  auto json = reports::JsonWriter{};
+  auto json = io::JsonWriter{};
   json.begin_object();
   json.member("collective", name_of(bench.sweep().kind));
   json.member("cluster", bench.cluster().name);

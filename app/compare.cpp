@@ -17,7 +17,7 @@ namespace {
 using namespace study;
 
 timeline::Timeline read_timeline(std::string const& path) {
-  auto const document = io::parse({path, records::unzipped(path, io::read_text(path))});
+  auto const document = io::parse(records::read_file(path));
   if (!document.is(io::Node::Type::kObject) || !(document.has("twinstep") || document.has("traceEvents")))
     document.fail("found no timeline, expected a file that --trace wrote, or a trace of torch.profiler",
                   "make one with: twinstep simulate SCENARIO.json --trace FILE");

@@ -39,7 +39,7 @@ void import_node(ImportOptions const& options, records::NodeFacts facts) {
   put(options, profile);
 }
 
-void import_logs(ImportOptions const& options, records::NamedText const& file) {
+void import_logs(ImportOptions const& options, io::Source const& file) {
   auto const logs = records::read_nccl_tests(file.name, file.text);
   for (auto const& log : logs)
     for (auto const& warning : log.warnings) warn(warning);
@@ -47,18 +47,16 @@ void import_logs(ImportOptions const& options, records::NamedText const& file) {
 }
 
 /// A scenario to fill in on standard output or in a file, what it leaves out on standard error.
-void import_configuration(ImportOptions const& options, records::NamedText const& file) {
+void import_configuration(ImportOptions const& options, io::Source const& file) {
   using Source = ImportOptions::Source;
   auto warnings = std::vector<std::string>{};
   auto const text = [&] {
     switch (options.source) {
-      case Source::kAccelerate:
-        return scenario_of(strategies::UsersFormat::kAccelerate, {file.name, file.text}, warnings);
-      case Source::kTorchtitan:
-        return scenario_of(strategies::UsersFormat::kTorchtitan, {file.name, file.text}, warnings);
+      case Source::kAccelerate: return scenario_of(strategies::UsersFormat::kAccelerate, file, warnings);
+      case Source::kTorchtitan: return scenario_of(strategies::UsersFormat::kTorchtitan, file, warnings);
       case Source::kHfConfig:
         return scenario_of_model(file.name, options.out ? named_from(*options.out, file.name) : file.name, warnings);
-      default: return scenario_of(strategies::UsersFormat::kDeepSpeed, {file.name, file.text}, warnings);
+      default: return scenario_of(strategies::UsersFormat::kDeepSpeed, file, warnings);
     }
   }();
   for (auto const& warning : warnings) warn(warning);
@@ -66,9 +64,9 @@ void import_configuration(ImportOptions const& options, records::NamedText const
 }
 
 /// The timeline in a file and what it comes to on standard output; without a file, the timeline alone.
-void import_traces(ImportOptions const& options, std::vector<records::NamedText> const& files) {
+void import_traces(ImportOptions const& options, std::vector<io::Source> const& files) {
   auto documents = std::vector<io::Node>{};
-  for (auto const& file : files) documents.push_back(io::parse({file.name, file.text}));
+  for (auto const& file : files) documents.push_back(io::parse(file));
   auto const measured = read_traces(documents, options.step);
   put(options, io::to_json(measured.timeline));
   if (options.out) print(measured_step_text(measured, standard_output_style()));
@@ -78,9 +76,8 @@ void import_traces(ImportOptions const& options, std::vector<records::NamedText>
 
 int import_file(ImportOptions const& options) {
   if (options.out) check_writable("--out", *options.out, options.files);
-  auto files = std::vector<records::NamedText>{};
-  for (auto const& file : options.files) files.push_back({file, records::unzipped(file, io::read_text(file))});
-  auto const& [name, text] = files.front();
+  auto const files = records::read_files(options.files);
+  auto const& [name, text, has_lines] = files.front();
   switch (options.source) {
     case ImportOptions::Source::kNcclTopology: {
       auto const self_links = options.repairs ? records::SelfLinks::kLeaveOut : records::SelfLinks::kRefuse;

@@ -4,6 +4,7 @@
 
 #include "hw_profiles/reader.hpp"
 #include "sim/io/document.hpp"
+#include "sim/io/json_writer.hpp"
 
 namespace twinstep::app {
 

@@ -10,8 +10,8 @@
 #include "reports/render/accuracy_text.hpp"
 #include "validate/fit/leave_one_out.hpp"
 #include "validate/fit/left_out_intervals.hpp"
+#include "validate/records/gzip.hpp"
 #include "validate/score/averages.hpp"
-#include "validate/study/findings.hpp"
 #include "validate/study/study.hpp"
 
 namespace twinstep::app {
@@ -187,7 +187,7 @@ reports::Accuracy report_on(Study const& study, std::vector<Predictor> const& pr
 
 int validate_collectives(ValidateOptions const& options) {
   auto const named = options.cluster ? std::optional{read_machine(*options.cluster, {})} : std::nullopt;
-  auto const study = study_of(options.files, named);
+  auto const study = study_of(records::read_files(options.files), named);
   for (auto const& warning : study.warnings) warn(warning);
   auto fits = LeftOutFits{};
   auto const predictors = all_predictors(study, options, named, fits);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/io/document.hpp"
+#include "sim/io/json_writer.hpp"
 #include "sim/io/quantity.hpp"
 
 namespace twinstep::hw_profiles {

@@ -1,8 +1,10 @@
 #include "reports/compare_json.hpp"
 
-#include "reports/json_writer.hpp"
+#include "sim/io/json_writer.hpp"
 
 namespace twinstep::reports {
+
+using io::JsonWriter;
 namespace {
 
 template <class Quantity>

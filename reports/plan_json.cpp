@@ -1,8 +1,10 @@
 #include "reports/plan_json.hpp"
 
-#include "reports/json_writer.hpp"
+#include "sim/io/json_writer.hpp"
 
 namespace twinstep::reports {
+
+using io::JsonWriter;
 namespace {
 
 std::optional<double> seconds(std::optional<Seconds> const& time) {

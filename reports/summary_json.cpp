@@ -2,9 +2,11 @@
 
 #include <optional>
 
-#include "reports/json_writer.hpp"
+#include "sim/io/json_writer.hpp"
 
 namespace twinstep::reports {
+
+using io::JsonWriter;
 
 using program::MemoryCategory;
 

@@ -5,12 +5,15 @@
 #include "app/commands.hpp"
 #include "app/measure/collective_series.hpp"
 #include "app/measure/job.hpp"
-#include "app/measure/nccl_sweep.hpp"
 #include "app/measure/records.hpp"
 #include "app/output.hpp"
 #include "app/sizes.hpp"
 #include "reports/quantity_text.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/io/json_writer.hpp"
+#include "validate/cuda/collective_benchmark.hpp"
+#include "validate/cuda/load_device.hpp"
+#include "validate/measure/gpu_ranks.hpp"
 #include "validate/records/self_checks.hpp"
 
 namespace twinstep::app {
@@ -23,13 +26,6 @@ std::string heading(MeasureCollectiveOptions const& options, measure::Job const&
   auto const beside = options.beside ? fmt::format(" beside {}", *options.beside) : std::string{};
   return fmt::format("# twinstep measure collective: {}{}, {} rank{}, {} a node, {}\n# {}\n", options.op, beside,
                      job.ranks, job.ranks == 1 ? "" : "s", job.ranks_per_node, job.library, job.device);
-}
-
-/// Says what is odd about what was measured, as practitioners look at it before they believe it.
-void check(MeasuredRecords const& records) {
-  for (auto const& sentence :
-       validate::check_records(validate::read_collective_records(io::parse({"what was measured", records.text()}))))
-    warn(sentence);
 }
 
 /// A sweep that grows row by row: in the table, and in the records.
@@ -46,7 +42,7 @@ class GrowingSweep {
   void take(SweepRow const& row) {
     series_.rows.push_back(row);
     if (series_.rows.size() == 1)
-      records_.add([this](reports::JsonWriter& json) { write_series(json, series_, records_.job()); });
+      records_.add([this](io::JsonWriter& json) { write_series(json, series_, records_.job()); });
     else
       records_.save();
     table_.push_back(table_row(row, series_.exchange, records_.job().ranks));
@@ -62,7 +58,7 @@ class GrowingSweep {
       warn("no size is large enough to be shared by the ranks; raise -e");
       return kDone;
     }
-    check(records_);
+    for (auto const& oddity : validate::check_records({record_of(series_, records_.job())})) warn(oddity);
     auto const wrong = wrong_in(series_.rows);
     if (wrong == 0) return kDone;
     warn(fmt::format("{} elements came out wrong: times of wrong results mean nothing", wrong));
@@ -76,19 +72,56 @@ class GrowingSweep {
   std::vector<reports::CollectiveRow> table_;
 };
 
+measure::SweepHalf half_of(cuda::BenchmarkTiming const& timing) {
+  return {measure::spread_of(std::span{&timing.time, 1}), timing.wrong};
+}
+
+measure::SweepRow row_of(cuda::BenchmarkRow const& row) {
+  auto out = measure::SweepRow{
+      .size = row.size, .count = row.count, .out_of_place = half_of(row.out_of_place), .in_place = {}};
+  if (row.in_place) out.in_place = half_of(*row.in_place);
+  return out;
+}
+
+/// Whether nccl-tests would measure it: a collective of fp32 that is summed. All else runs as a step program.
+bool is_benchmark(measure::Exchange const& exchange) {
+  return exchange.kind && exchange.type == DataType::kFp32 && exchange.reduction == program::Reduction::kSum;
+}
+
+/// A sweep of NCCL exactly as nccl-tests makes it: nothing lies between two launches, where a step program has the
+/// events of its spans, a microsecond or two that small sizes would feel. One batch a point; its mean is the time.
+int run_nccl_benchmark(MeasureOptions const& options, measure::CollectiveSweep const& sweep, GrowingSweep& answer) {
+  auto code = int{kDone};
+  auto const absent = on_gpus(options, [&](launch::Launch const& launch) {
+    auto const device = cuda::load_device();
+    auto const connection = measure::connect_gpus(*device, launch, options.gpus);
+    auto const job = measure::job_on_gpus(*device, connection, launch);
+    if (job.is_first_process) answer.begin(job);
+    cuda::run_benchmark(*device, connection,
+                        {.kind = sweep.exchange.kind.value(),
+                         .smallest = sweep.smallest,
+                         .largest = sweep.largest,
+                         .factor = sweep.factor,
+                         .iterations = options.iterations,
+                         .warm_up = options.warm_up},
+                        [&](cuda::BenchmarkRow const& row) {
+                          if (job.is_first_process) answer.take(row_of(row));
+                        });
+    if (job.is_first_process) code = answer.finish();
+  });
+  return absent != kDone ? absent : code;
+}
+
 int measure_alone(MeasureCollectiveOptions const& options, measure::CollectiveSweep const& sweep,
                   MeasuredRecords& records) {
   auto answer = GrowingSweep{options, sweep.exchange, records};
-  auto const take = [&](SweepRow const& row) { answer.take(row); };
   if (options.common.backend == "nccl" && is_benchmark(sweep.exchange))
-    return run_nccl_benchmark(
-        options.common, sweep, [&](measure::Job const& job) { answer.begin(job); }, take,
-        [&] { return answer.finish(); });
+    return run_nccl_benchmark(options.common, sweep, answer);
   auto code = int{kDone};
   auto const absent = run_job(options.common, 2, [&](measure::Executor& executor) {
     auto const is_first = executor.job().is_first_process;
     if (is_first) answer.begin(executor.job());
-    measure::sweep_collective(executor, sweep, take);
+    measure::sweep_collective(executor, sweep, [&](SweepRow const& row) { answer.take(row); });
     if (is_first) code = answer.finish();
   });
   return absent != kDone ? absent : code;
@@ -126,7 +159,7 @@ int measure_both(MeasureCollectiveOptions const& options, measure::CollectiveSwe
       }
       if (series[0].rows.size() > 1) return records.save();
       for (auto& each : series)
-        records.add([&each, &records](reports::JsonWriter& json) { write_series(json, each, records.job()); });
+        records.add([&each, &records](io::JsonWriter& json) { write_series(json, each, records.job()); });
     });
     if (is_first) records.finish();
   };

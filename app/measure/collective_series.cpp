@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "sim/io/json_writer.hpp"
 #include "sim/program/bus_bandwidth.hpp"
-#include "validate/records/measured_kind.hpp"
 
 namespace twinstep::app {
 namespace {
@@ -47,11 +47,36 @@ std::string nccl_reduction(Exchange const& exchange) {
   return exchange.reduction == program::Reduction::kAverage ? "avg" : std::string{name_of(exchange.reduction)};
 }
 
+std::string id_of(CollectiveSeries const& series, measure::Job const& job) {
+  auto const beside = series.beside ? "-beside-" + *series.beside : std::string{};
+  return fmt::format("{}-{}-{}{}", job.backend, op_name(series.exchange), job.ranks, beside);
+}
+
+/// Only what ran alone shows the machine as it is; readers fit healthy records.
+std::string_view health_of(CollectiveSeries const& series) {
+  if (series.beside) return "deliberately-constrained: another collective ran at the same time";
+  return wrong_in(series.rows) > 0 ? "wrong results" : "healthy";
+}
+
+/// "2.28.7" of "NCCL 2.28.7"; nothing for another library.
+std::optional<std::string> nccl_version_of(measure::Job const& job) {
+  return job.backend == "nccl" ? std::optional{job.library.substr(job.library.find(' ') + 1)} : std::nullopt;
+}
+
+validate::MeasuredPoint point_of(SweepRow const& row, Exchange const& exchange, std::int64_t ranks) {
+  auto const time = row.out_of_place.time.median;
+  auto const rates = rates_of(exchange, ranks, row.size, time);
+  auto point = validate::MeasuredPoint{
+      .size = row.size, .time = to_seconds(time), .algorithm_bandwidth = rates.algorithm, .bus_bandwidth = rates.bus};
+  if (row.in_place) point.in_place = to_seconds(row.in_place->time.median);
+  return point;
+}
+
 double microseconds(Duration time) {
   return to_seconds(time).count() * 1e6;
 }
 
-void write_row(reports::JsonWriter& json, SweepRow const& row, SweepHalf const& half, Exchange const& exchange,
+void write_row(io::JsonWriter& json, SweepRow const& row, SweepHalf const& half, Exchange const& exchange,
                std::int64_t ranks) {
   auto const rates = rates_of(exchange, ranks, row.size, half.time.median);
   json.begin_array();
@@ -65,7 +90,7 @@ void write_row(reports::JsonWriter& json, SweepRow const& row, SweepHalf const& 
   json.end_array();
 }
 
-void write_rows(reports::JsonWriter& json, CollectiveSeries const& series, std::int64_t ranks, bool is_in_place) {
+void write_rows(io::JsonWriter& json, CollectiveSeries const& series, std::int64_t ranks, bool is_in_place) {
   json.key(is_in_place ? "rows_in_place" : "rows");
   json.begin_array();
   for (auto const& row : series.rows)
@@ -101,19 +126,29 @@ std::int64_t wrong_in(std::vector<SweepRow> const& rows) {
   });
 }
 
-void write_series(reports::JsonWriter& json, CollectiveSeries const& series, measure::Job const& job) {
-  auto const beside = series.beside ? "-beside-" + *series.beside : std::string{};
-  json.member("id", fmt::format("{}-{}-{}{}", job.backend, op_name(series.exchange), job.ranks, beside));
+validate::CollectiveRecord record_of(CollectiveSeries const& series, measure::Job const& job) {
+  auto record = validate::CollectiveRecord{.id = id_of(series, job),
+                                           .system = job.device,
+                                           .kind = measured_kind(series.exchange),
+                                           .ranks = job.ranks,
+                                           .device = job.device,
+                                           .library = job.backend,
+                                           .version = nccl_version_of(job).value_or(""),
+                                           .type = series.exchange.type,
+                                           .health = std::string{health_of(series)}};
+  for (auto const& row : series.rows) record.points.push_back(point_of(row, series.exchange, job.ranks));
+  return record;
+}
+
+void write_series(io::JsonWriter& json, CollectiveSeries const& series, measure::Job const& job) {
+  json.member("id", id_of(series, job));
   json.member("collective", name_of(measured_kind(series.exchange)));
   json.member("dtype", name_of(series.exchange.type));
   json.member("redop", nccl_reduction(series.exchange));
   json.member("library", job.backend);
-  if (job.backend == "nccl") json.member("nccl_version", job.library.substr(job.library.find(' ') + 1));
+  if (auto const version = nccl_version_of(job)) json.member("nccl_version", *version);
   json.member("beside", series.beside);
-  // Only what ran alone shows the machine as it is; readers fit healthy records.
-  json.member("health", series.beside ? "deliberately-constrained: another collective ran at the same time"
-                        : wrong_in(series.rows) > 0 ? "wrong results"
-                                                    : "healthy");
+  json.member("health", health_of(series));
   json.member("wrong", wrong_in(series.rows));
   json.key("rows_fields");
   json.begin_array();

@@ -4,10 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "reports/json_writer.hpp"
 #include "reports/render/nccl_tests_table.hpp"
+#include "sim/io/json_writer.hpp"
 #include "validate/measure/collective_sweep.hpp"
 #include "validate/measure/executor.hpp"
+#include "validate/records/collective_record.hpp"
 
 /// Measured collectives as nccl-tests' rows and as records.
 namespace twinstep::app {
@@ -28,7 +29,10 @@ struct CollectiveSeries {
 /// Elements of all rows that came out wrong.
 [[nodiscard]] std::int64_t wrong_in(std::vector<measure::SweepRow> const& rows);
 
-/// The members of the series' own record.
-void write_series(reports::JsonWriter& json, CollectiveSeries const& series, measure::Job const& job);
+/// The series as a record of its machine.
+[[nodiscard]] validate::CollectiveRecord record_of(CollectiveSeries const& series, measure::Job const& job);
+
+/// The members of the record in a file.
+void write_series(io::JsonWriter& json, CollectiveSeries const& series, measure::Job const& job);
 
 }  // namespace twinstep::app

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "reports/quantity_text.hpp"
+#include "sim/io/json_writer.hpp"
 
 namespace twinstep::app {
 namespace {
@@ -15,14 +16,14 @@ using program::Copy;
 using program::Elementwise;
 using program::Gemm;
 
-void write_shape(reports::JsonWriter& json, Gemm const& gemm) {
+void write_shape(io::JsonWriter& json, Gemm const& gemm) {
   json.member("dtype", name_of(gemm.type));
   json.member("m", gemm.m);
   json.member("n", gemm.n);
   json.member("k", gemm.k);
   json.member("batch", gemm.batch);
 }
-void write_shape(reports::JsonWriter& json, Attention const& attention) {
+void write_shape(io::JsonWriter& json, Attention const& attention) {
   json.member("dtype", name_of(attention.type));
   json.member("batch", attention.batch);
   json.member("heads", attention.heads);
@@ -33,23 +34,23 @@ void write_shape(reports::JsonWriter& json, Attention const& attention) {
   json.member("causal", attention.causal);
   json.member("backward", attention.backward);
 }
-void write_shape(reports::JsonWriter& json, Elementwise const& kernel) {
+void write_shape(io::JsonWriter& json, Elementwise const& kernel) {
   json.member("dtype", name_of(kernel.type));
   json.member("elements", kernel.elements.base);
   json.member("bytes_per_element", kernel.bytes_per_element);
 }
-void write_shape(reports::JsonWriter& json, Copy const& copy) {
+void write_shape(io::JsonWriter& json, Copy const& copy) {
   json.member("direction", name_of(copy.direction));
   json.member("bytes", copy.bytes.base);
 }
-void write_shape(reports::JsonWriter& /*json*/, measure::Exchange const& /*exchange*/) {}
+void write_shape(io::JsonWriter& /*json*/, measure::Exchange const& /*exchange*/) {}
 
 constexpr std::string_view kind_name(Workload const& work) {
   constexpr std::string_view kNames[] = {"exchange", "gemm", "attention", "elementwise", "copy"};
   return kNames[work.index()];
 }
 
-void write_time(reports::JsonWriter& json, measure::Spread const& spread, double factor) {
+void write_time(io::JsonWriter& json, measure::Spread const& spread, double factor) {
   auto const value = [&](Duration time) { return to_seconds(time).count() * 1e6 * factor; };
   json.member("time_us", value(spread.median));
   json.member("low_us", value(spread.low));
@@ -87,7 +88,7 @@ std::string table_line(KernelLine const& line) {
   return text + "\n";
 }
 
-void write_line(reports::JsonWriter& json, KernelLine const& line) {
+void write_line(io::JsonWriter& json, KernelLine const& line) {
   json.member("measurement", line.is_launch ? "launch" : kind_name(line.point.work));
   if (line.is_launch)
     json.member("launches", kLaunches);

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "reports/json_writer.hpp"
+#include "sim/io/json_writer.hpp"
 #include "validate/measure/kernels.hpp"
 
 /// Measured kernels and copies as lines of a table and as records.
@@ -25,6 +25,6 @@ inline constexpr auto kKernelHeader =
 [[nodiscard]] std::string table_line(KernelLine const& line);
 
 /// The members of its own record, as validate::read_kernel_records takes them.
-void write_line(reports::JsonWriter& json, KernelLine const& line);
+void write_line(io::JsonWriter& json, KernelLine const& line);
 
 }  // namespace twinstep::app

@@ -10,6 +10,7 @@
 #include "app/sizes.hpp"
 #include "explore/ask/scenario.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/io/json_writer.hpp"
 #include "strategies/compile.hpp"
 
 namespace twinstep::app {
@@ -46,7 +47,7 @@ class KernelAnswer {
 
  private:
   void take(KernelLine const& line) {
-    records_.add([line](reports::JsonWriter& json) { write_line(json, line); });
+    records_.add([line](io::JsonWriter& json) { write_line(json, line); });
     if (!options_.as_json) print(table_line(line));
     warn_of_doubts(line.is_launch ? "launch" : measure::describe(line.point.work),
                    line.is_launch ? line.point.alone.issue : line.point.alone.each, sampling_of(options_));

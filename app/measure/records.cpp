@@ -7,6 +7,8 @@
 #include "hw_profiles/facts.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/version.hpp"
+#include "sim/io/document_text.hpp"
+#include "sim/io/json_writer.hpp"
 #include "sim/io/outputs.hpp"
 
 namespace twinstep::app {
@@ -14,27 +16,6 @@ namespace {
 
 using io::check_writable;
 using io::write_file;
-
-void write_value(reports::JsonWriter& json, io::Node const& node) {
-  using Type = io::Node::Type;
-  switch (node.type()) {
-    case Type::kNull: return json.value(nullptr);
-    case Type::kBoolean: return json.value(node.boolean());
-    case Type::kNumber: return json.value(node.number());
-    case Type::kString: return json.value(node.string());
-    case Type::kArray:
-      json.begin_array();
-      for (auto const& element : node.elements()) write_value(json, element);
-      return json.end_array();
-    case Type::kObject:
-      json.begin_object();
-      for (auto const& [key, value] : node.members()) {
-        json.key(key);
-        write_value(json, value);
-      }
-      return json.end_object();
-  }
-}
 
 }  // namespace
 
@@ -68,7 +49,7 @@ void MeasuredRecords::finish() {
 }
 
 std::string MeasuredRecords::text() const {
-  auto json = reports::JsonWriter{};
+  auto json = io::JsonWriter{};
   json.begin_array();
   for (auto const& members : records_) {
     json.begin_object();
@@ -80,7 +61,7 @@ std::string MeasuredRecords::text() const {
   return std::move(json).finish();
 }
 
-void MeasuredRecords::write_shared(reports::JsonWriter& json) const {
+void MeasuredRecords::write_shared(io::JsonWriter& json) const {
   json.member("system", options_.system.empty() ? job_.device : options_.system);
   json.member("device", job_.device);
   json.member("backend", job_.backend);
@@ -93,7 +74,7 @@ void MeasuredRecords::write_shared(reports::JsonWriter& json) const {
   json.member("date", today());
   if (cluster_) {
     json.key("cluster");
-    write_value(json, *cluster_);
+    io::write(json, *cluster_);
   }
   json.member("complete", is_complete_);
 }

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "app/measure/measure.hpp"
-#include "reports/json_writer.hpp"
 #include "sim/io/document.hpp"
+#include "sim/io/json_writer.hpp"
 #include "validate/measure/executor.hpp"
 
 namespace twinstep::app {
@@ -19,7 +19,7 @@ namespace twinstep::app {
 class MeasuredRecords {
  public:
   /// Writes the members of one record into its object.
-  using Members = std::function<void(reports::JsonWriter&)>;
+  using Members = std::function<void(io::JsonWriter&)>;
 
   /// Throws InputError, before anything is measured, where the file could not be written or the cluster is none.
   explicit MeasuredRecords(MeasureOptions const& options);
@@ -34,11 +34,10 @@ class MeasuredRecords {
   void save() const;
   /// Marks all as complete, saves, and prints them where JSON was asked for.
   void finish();
-  /// The document as it is.
-  [[nodiscard]] std::string text() const;
 
  private:
-  void write_shared(reports::JsonWriter& json) const;
+  [[nodiscard]] std::string text() const;
+  void write_shared(io::JsonWriter& json) const;
 
   MeasureOptions const& options_;
   std::optional<io::Node> cluster_;

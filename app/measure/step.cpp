@@ -12,6 +12,7 @@
 #include "reports/summary.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/version.hpp"
+#include "sim/io/json_writer.hpp"
 #include "sim/io/outputs.hpp"
 #include "sim/io/timeline_json.hpp"
 #include "sim/program/checks.hpp"
@@ -97,7 +98,7 @@ std::string step_text(measure::StepRuns const& runs, reports::Summary const& sum
                             reports::time_text(summary.exposed_communication));
 }
 
-void write_step(reports::JsonWriter& json, measure::StepRuns const& runs, reports::Summary const& summary,
+void write_step(io::JsonWriter& json, measure::StepRuns const& runs, reports::Summary const& summary,
                 MeasureStepOptions const& options) {
   json.member("measurement", "step");
   json.member("scenario", summary.scenario);
@@ -148,7 +149,7 @@ int measure_step(MeasureStepOptions const& options) {
     complete(runs.median.manifest, step, options);
     auto const summary = reports::summarize(runs.median);
     records.belong_to(executor.job());
-    records.add([&](reports::JsonWriter& json) { write_step(json, runs, summary, options); });
+    records.add([&](io::JsonWriter& json) { write_step(json, runs, summary, options); });
     records.finish();
     if (options.trace) write_file(*options.trace, io::to_json(runs.median));
     if (!options.common.as_json) print(step_text(runs, summary, executor.job()));

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "sim/io/document_text.hpp"
+#include "sim/io/json_writer.hpp"
 #include "strategies/model/hf_config.hpp"
 
 namespace twinstep::explore {

@@ -35,10 +35,11 @@ std::string csv_field(std::string const& raw) {
   return quoted_text + '"';
 }
 
-std::string json_value(Cell const& cell, Column::Kind kind) {
+void write_cell(io::JsonWriter& json, Cell const& cell, Column::Kind kind) {
   auto const text = plain_text(cell, kind);
-  if (text.empty() && !std::holds_alternative<std::string>(cell)) return "null";
-  return std::holds_alternative<std::string>(cell) && kind != Column::Kind::kJson ? io::json_string(text) : text;
+  if (text.empty() && !std::holds_alternative<std::string>(cell)) return json.value(nullptr);
+  if (std::holds_alternative<std::string>(cell) && kind != Column::Kind::kJson) return json.value(text);
+  json.raw(text);
 }
 
 /// A setting that is a text stands for itself, unless it is the text of an object, a list or a boolean.
@@ -74,21 +75,29 @@ std::string csv_line(Row const& row) {
   return line + "\n";
 }
 
-std::string settings_json(Row const& row, std::vector<std::string> const& paths) {
-  auto members = std::vector<std::string>{};
-  for (std::size_t i = 0; i < paths.size(); ++i)
-    members.push_back(fmt::format("{}: {}", io::json_string(paths[i]),
-                                  json_value(row.settings[i], kind_of_setting(row.settings[i]))));
-  return fmt::format("{{{}}}", fmt::join(members, ", "));
+void write_settings(io::JsonWriter& json, Row const& row, std::vector<std::string> const& paths) {
+  json.begin_object();
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    json.key(paths[i]);
+    write_cell(json, row.settings[i], kind_of_setting(row.settings[i]));
+  }
+  json.end_object();
 }
 
 std::string json_line(Row const& row, std::vector<std::string> const& paths) {
-  auto line = fmt::format(R"({{"point": {}, "settings": {}, "status": "{}", "reason": {})", row.point,
-                          settings_json(row, paths), name_of(row.status),
-                          row.reason.empty() ? std::string{"null"} : io::json_string(row.reason));
-  for (std::size_t i = 0; i < kFigures.size(); ++i)
-    line += fmt::format(", \"{}\": {}", kFigures[i].name, json_value(figure(row, i), kFigures[i].kind));
-  return line + "}\n";
+  auto json = io::JsonWriter{io::JsonWriter::kOneLine};
+  json.begin_object();
+  json.member("point", row.point);
+  json.key("settings");
+  write_settings(json, row, paths);
+  json.member("status", name_of(row.status));
+  json.member("reason", row.reason.empty() ? std::nullopt : std::optional{row.reason});
+  for (std::size_t i = 0; i < kFigures.size(); ++i) {
+    json.key(kFigures[i].name);
+    write_cell(json, figure(row, i), kFigures[i].kind);
+  }
+  json.end_object();
+  return std::move(json).finish();
 }
 
 std::string setting_text(Cell const& setting) {

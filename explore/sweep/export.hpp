@@ -6,6 +6,7 @@
 
 #include "explore/sweep/results.hpp"
 #include "explore/sweep/table.hpp"
+#include "sim/io/json_writer.hpp"
 
 namespace twinstep::explore::sweep {
 
@@ -18,7 +19,7 @@ namespace twinstep::explore::sweep {
 [[nodiscard]] std::string json_line(Row const& row, std::vector<std::string> const& paths);
 
 /// {path: value}, the settings of a row.
-[[nodiscard]] std::string settings_json(Row const& row, std::vector<std::string> const& paths);
+void write_settings(io::JsonWriter& json, Row const& row, std::vector<std::string> const& paths);
 
 /// A setting in a text: 4, dgx-h100, {"name": "ddp"}; empty where it is absent.
 [[nodiscard]] std::string setting_text(Cell const& setting);

@@ -3,10 +3,8 @@
 #include <optional>
 #include <string>
 
-#include <fmt/format.h>
-
 #include "sim/base/check.hpp"
-#include "sim/io/document.hpp"
+#include "sim/io/json_writer.hpp"
 
 namespace twinstep::explore::sweep {
 namespace {
@@ -32,20 +30,27 @@ Cell cell(std::optional<T> const& maybe) {
 }
 
 std::string memory_json(reports::BytesByCategory const& held) {
-  auto members = std::vector<std::string>{};
+  auto json = io::JsonWriter{io::JsonWriter::kOneLine};
+  json.begin_object();
   for (std::size_t i = 0; i < held.size(); ++i)
     if (auto const category = static_cast<program::MemoryCategory>(i);
         category != program::MemoryCategory::kFragmentation)
-      members.push_back(fmt::format("\"{}\": {}", name_of(category), held[i].count()));
-  return fmt::format("{{{}}}", fmt::join(members, ", "));
+      json.member(name_of(category), held[i]);
+  json.end_object();
+  return std::move(json).text();
 }
 
 std::string breakdown_json(std::vector<reports::BreakdownEntry> const& breakdown) {
-  auto entries = std::vector<std::string>{};
-  for (auto const& entry : breakdown)
-    entries.push_back(fmt::format("{{\"name\": {}, \"seconds\": {}}}", io::json_string(breakdown_name(entry)),
-                                  to_seconds(entry.time).count()));
-  return fmt::format("[{}]", fmt::join(entries, ", "));
+  auto json = io::JsonWriter{io::JsonWriter::kOneLine};
+  json.begin_array();
+  for (auto const& entry : breakdown) {
+    json.begin_object();
+    json.member("name", breakdown_name(entry));
+    json.member("seconds", entry.time);
+    json.end_object();
+  }
+  json.end_array();
+  return std::move(json).text();
 }
 
 }  // namespace

@@ -4,12 +4,11 @@
 #include <map>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "explore/ask/data_hash.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/version.hpp"
 #include "sim/io/document_text.hpp"
+#include "sim/io/json_writer.hpp"
 
 namespace twinstep::explore::sweep {
 namespace {
@@ -30,10 +29,10 @@ class Files {
     if (node.is(Type::kString)) add_file(below / node.string());
   }
 
-  [[nodiscard]] std::string json() const {
-    auto members = std::vector<std::string>{};
-    for (auto const& [name, hash] : hashes_) members.push_back(fmt::format("{}: \"{}\"", io::json_string(name), hash));
-    return fmt::format("{{{}}}", fmt::join(members, ", "));
+  void write(io::JsonWriter& json) const {
+    json.begin_object();
+    for (auto const& [name, hash] : hashes_) json.member(name, hash);
+    json.end_object();
   }
 
  private:
@@ -59,10 +58,19 @@ Manifest manifest_of(Sweep const& sweep, engine::RunOptions const& options) {
   auto const document = sweep.document();
   auto files = Files{sweep.directory()};
   files.add(document);
-  auto const text =
-      fmt::format(R"({{"--fidelity": "{}", "--skip-allocator": {}, "sweep": {}, "files": {}}})",
-                  name_of(options.fidelity), !options.replays_allocator, io::document_line(document), files.json());
-  return {.version = std::string{kVersion}, .sweep = text, .paths = sweep.paths(), .points = sweep.points()};
+  auto json = io::JsonWriter{io::JsonWriter::kOneLine};
+  json.begin_object();
+  json.member("--fidelity", name_of(options.fidelity));
+  json.member("--skip-allocator", !options.replays_allocator);
+  json.key("sweep");
+  io::write(json, document);
+  json.key("files");
+  files.write(json);
+  json.end_object();
+  return {.version = std::string{kVersion},
+          .sweep = std::move(json).text(),
+          .paths = sweep.paths(),
+          .points = sweep.points()};
 }
 
 }  // namespace twinstep::explore::sweep

@@ -9,6 +9,7 @@
 #include "explore/sweep/checksum.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/document.hpp"
+#include "sim/io/json_writer.hpp"
 
 namespace twinstep::explore::sweep {
 namespace {
@@ -24,9 +25,11 @@ std::string sql_name(std::string_view name) {
 }
 
 std::string list_text(std::vector<std::string> const& texts) {
-  auto list = std::vector<std::string>{};
-  for (auto const& text : texts) list.push_back(io::json_string(text));
-  return fmt::format("[{}]", fmt::join(list, ", "));
+  auto json = io::JsonWriter{io::JsonWriter::kOneLine};
+  json.begin_array();
+  for (auto const& text : texts) json.value(text);
+  json.end_array();
+  return std::move(json).text();
 }
 
 /// Names and values of the table "manifest".

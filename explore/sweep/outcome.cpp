@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "explore/sweep/export.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/document.hpp"
+#include "sim/io/json_writer.hpp"
 
 namespace twinstep::explore::sweep {
 namespace {
@@ -26,10 +25,16 @@ void count(Row const& row, Outcome& outcome) {
     outcome.most_efficient = row;
 }
 
-std::string best_json(std::optional<Row> const& row, std::vector<std::string> const& paths) {
-  if (!row) return "null";
-  return fmt::format(R"({{"point": {}, "settings": {}, "{}": {}, "{}": {}}})", row->point, settings_json(*row, paths),
-                     kStepTime, row->number(kStepTime).value_or(0), kEfficiency, row->number(kEfficiency).value_or(0));
+void write_best(io::JsonWriter& json, std::string_view key, std::optional<Row> const& row,
+                std::vector<std::string> const& paths) {
+  json.key(key);
+  if (!row) return json.value(nullptr);
+  json.begin_object();
+  json.member("point", row->point);
+  json.key("settings");
+  write_settings(json, *row, paths);
+  for (auto const* const figure : {kStepTime, kEfficiency}) json.member(figure, row->number(figure).value_or(0));
+  json.end_object();
 }
 
 }  // namespace
@@ -45,31 +50,26 @@ Outcome summarize(ResultsFile& results) {
 }
 
 std::string outcome_json(Outcome const& outcome, Effort const& effort) {
-  auto text =
-      fmt::format(R"({{
-  "results": {},
-  "points": {},
-  "rows": {},
-  "left_out": {},
-  "finished": {},
-)",
-                  io::json_string(outcome.path), outcome.points, outcome.rows, outcome.left_out(), outcome.is_finished);
+  auto json = io::JsonWriter{1};
+  json.begin_object();
+  json.member("results", outcome.path);
+  json.member("points", outcome.points);
+  json.member("rows", outcome.rows);
+  json.member("left_out", outcome.left_out());
+  json.member("finished", outcome.is_finished);
   for (std::size_t i = 0; i < outcome.counts.size(); ++i) {
     auto key = std::string{name_of(static_cast<Status>(i))};
     std::ranges::replace(key, ' ', '_');
-    text += fmt::format("  \"{}\": {},\n", key, outcome.counts[i]);
+    json.member(key, outcome.counts[i]);
   }
-  return text + fmt::format(R"(  "fastest": {},
-  "most_efficient": {},
-  "asked": {},
-  "jobs": {},
-  "processes": {},
-  "wall_s": {}
-}}
-)",
-                            best_json(outcome.fastest, outcome.settings),
-                            best_json(outcome.most_efficient, outcome.settings), effort.asked, effort.jobs,
-                            effort.processes, effort.wall.count());
+  write_best(json, "fastest", outcome.fastest, outcome.settings);
+  write_best(json, "most_efficient", outcome.most_efficient, outcome.settings);
+  json.member("asked", effort.asked);
+  json.member("jobs", effort.jobs);
+  json.member("processes", effort.processes);
+  json.member("wall_s", effort.wall.count());
+  json.end_object();
+  return std::move(json).finish();
 }
 
 }  // namespace twinstep::explore::sweep

@@ -10,6 +10,7 @@
 
 #include "explore/sweep/short_text.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/io/json_writer.hpp"
 #include "sim/io/quantity.hpp"
 
 namespace twinstep::explore::sweep {

@@ -1,8 +1,10 @@
 #include "reports/page/page_json.hpp"
 
-#include "reports/json_writer.hpp"
+#include "sim/io/json_writer.hpp"
 
 namespace twinstep::reports {
+
+using io::JsonWriter;
 namespace {
 
 /// What is empty or absent is left out: whoever reads it takes it as such.

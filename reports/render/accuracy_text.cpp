@@ -4,10 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "reports/json_writer.hpp"
 #include "reports/quantity_text.hpp"
+#include "sim/io/json_writer.hpp"
 
 namespace twinstep::reports {
+
+using io::JsonWriter;
 namespace {
 
 std::string family_table(Accuracy const& accuracy, TextStyle const& style) {

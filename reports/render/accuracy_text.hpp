@@ -4,8 +4,8 @@
 #include <string>
 
 #include "reports/accuracy.hpp"
-#include "reports/json_writer.hpp"
 #include "reports/table.hpp"
+#include "sim/io/json_writer.hpp"
 
 namespace twinstep::reports {
 
@@ -19,7 +19,7 @@ namespace twinstep::reports {
 [[nodiscard]] std::string predictor_table(Accuracy const& accuracy, TextStyle const& style);
 
 /// {"name", "errors": [{"sizes", "median", "mean"}], "systems", "worst", "interval"}: one of "predictors".
-void write_predictor(JsonWriter& out, Accuracy const& accuracy, PredictorAccuracy const& predictor);
+void write_predictor(io::JsonWriter& out, Accuracy const& accuracy, PredictorAccuracy const& predictor);
 
 /// {"what", "predictors", "families", "records", "findings"}: see the README.
 [[nodiscard]] std::string accuracy_json(Accuracy const& accuracy);

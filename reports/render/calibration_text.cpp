@@ -4,11 +4,13 @@
 
 #include <fmt/format.h>
 
-#include "reports/json_writer.hpp"
 #include "reports/quantity_text.hpp"
 #include "reports/render/accuracy_text.hpp"
+#include "sim/io/json_writer.hpp"
 
 namespace twinstep::reports {
+
+using io::JsonWriter;
 namespace {
 
 using Number = CalibrationReport::Number;

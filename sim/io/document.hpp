@@ -125,7 +125,4 @@ class Node {
 [[nodiscard]] Node with_member(Node const& base, std::string_view key, Node const& member);
 [[nodiscard]] Node without_member(Node const& base, std::string_view key);
 
-/// `text` as a JSON string with its quotes.
-[[nodiscard]] std::string json_string(std::string_view text);
-
 }  // namespace twinstep::io

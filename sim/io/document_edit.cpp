@@ -179,22 +179,4 @@ Node without_member(Node const& base, std::string_view key) {
   return Node{remake(base.value(), std::move(object)), base.step()};
 }
 
-std::string json_string(std::string_view text) {
-  auto out = std::string{'"'};
-  for (auto const c : text) {
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20)
-          out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-        else
-          out += c;
-    }
-  }
-  return out + '"';
-}
-
 }  // namespace twinstep::io

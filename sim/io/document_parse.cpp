@@ -1,302 +1,368 @@
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <iterator>
-#include <limits>
-#include <optional>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "sim/io/document.hpp"
 #include "sim/io/document_value.hpp"
 
-/// Parsing. The JSON library is asked only for events, so nesting costs no stack and values can remember their places.
+/// Parsing of JSON (RFC 8259) by recursive descent. Every value remembers where it stands, and what is no JSON is
+/// refused in terms of the text: what stands there, and what should.
 namespace twinstep::io {
 namespace {
 
 using Value = Node::Value;
+using ValuePtr = std::shared_ptr<Value const>;
 
 constexpr std::size_t kDeepest = 128;
+constexpr std::string_view kBlanks = " \t\r\n";
+constexpr std::string_view kDigits = "0123456789";
+/// What a number or a word consists of, well-formed or not.
+constexpr std::string_view kWord = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.";
 
-/// Walks over the text and leaves in `*position` how far the parser has read.
-class CountingIterator {
+// What may stand at a place.
+constexpr std::string_view kAnyValue = "a value";
+constexpr std::string_view kKey = "a key in double quotes";
+constexpr std::string_view kColon = "\":\" after the key";
+constexpr std::string_view kMoreMembers = "\",\" or \"}\" after the member";
+constexpr std::string_view kMoreElements = "\",\" or \"]\" after the element";
+constexpr std::string_view kNothing = "nothing after the document";
+
+bool is_one_of(char c, std::string_view characters) {
+  return characters.find(c) != std::string_view::npos;
+}
+
+/// Bytes of the UTF-8 character that `text` begins with; 0 where it is malformed (The Unicode Standard, table 3-7).
+std::size_t character_length(std::string_view text) {
+  auto const byte = [text](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  auto const is_between = [](unsigned value, unsigned least, unsigned most) { return value >= least && value <= most; };
+  auto const goes_on = [&](std::size_t i) { return is_between(byte(i), 0x80, 0xbf); };
+  auto const first = byte(0);
+  if (first < 0x80) return 1;
+  if (is_between(first, 0xc2, 0xdf)) return goes_on(1) ? 2 : 0;
+  if (is_between(first, 0xe0, 0xef)) {
+    auto const is_second = is_between(byte(1), first == 0xe0 ? 0xa0 : 0x80, first == 0xed ? 0x9f : 0xbf);
+    return is_second && goes_on(2) ? 3 : 0;
+  }
+  if (!is_between(first, 0xf0, 0xf4)) return 0;
+  auto const is_second = is_between(byte(1), first == 0xf0 ? 0x90 : 0x80, first == 0xf4 ? 0x8f : 0xbf);
+  return is_second && goes_on(2) && goes_on(3) ? 4 : 0;
+}
+
+/// Appends a code point as UTF-8.
+void append_character(std::string& out, unsigned code) {
+  auto const add = [&out](unsigned byte) { out += static_cast<char>(byte); };
+  if (code < 0x80) return add(code);
+  if (code < 0x800) {
+    add(0xc0 | code >> 6);
+  } else {
+    if (code < 0x10000) {
+      add(0xe0 | code >> 12);
+    } else {
+      add(0xf0 | code >> 18);
+      add(0x80 | (code >> 12 & 0x3f));
+    }
+    add(0x80 | (code >> 6 & 0x3f));
+  }
+  add(0x80 | (code & 0x3f));
+}
+
+class Parser {
  public:
-  using difference_type = std::ptrdiff_t;
-  using value_type = char;
-  using pointer = char const*;
-  using reference = char const&;
-  using iterator_category = std::forward_iterator_tag;
-
-  CountingIterator(char const* at, std::size_t* position) : at_{at}, position_{position} {}
-  reference operator*() const { return *at_; }
-  CountingIterator& operator++() {
-    ++at_;
-    ++*position_;
-    return *this;
-  }
-  bool operator==(CountingIterator const& other) const { return at_ == other.at_; }
-
- private:
-  char const* at_;
-  std::size_t* position_;
-};
-
-/// A syntax error in our words.
-struct Complaint {
-  std::size_t offset = 0;
-  std::string found;
-  std::string way_out;
-};
-
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-/// What the parser waited for, from the end of its own message.
-std::string_view expected_of(std::string_view message) {
-  auto const at = message.rfind("; expected ");
-  auto const what = at == std::string_view::npos ? std::string_view{} : message.substr(at + 11);
-  if (what == "string literal") return "a key in double quotes";
-  if (what == "':'") return "\":\" after the key";
-  if (what == "'}'") return "\",\" or \"}\" after the member";
-  if (what == "']'") return "\",\" or \"]\" after the element";
-  if (what == "end of input") return "nothing after the document";
-  return "a value";
-}
-
-struct Token {
-  std::size_t start = 0;
-  std::string_view text;
-};
-
-/// The token that the parser stumbled over: `read` is what it says it read, up to `position`. A string, a whole number
-/// or word (which the parser may have left half-way), or one character.
-Token last_token(std::string_view text, std::size_t position, std::string_view read) {
-  if (read.empty() || (read.ends_with('"') && read.starts_with('"')))
-    return {position - std::min(position, read.size()), read};
-  constexpr std::string_view kWord = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.";
-  auto const before = read.find_last_not_of(kWord);
-  auto const length =
-      before == std::string_view::npos ? read.size() : std::max(read.size() - before - 1, std::size_t{1});
-  auto const start = position - std::min(position, length);
-  auto const is_word = start < text.size() && kWord.find(text[start]) != std::string_view::npos;
-  auto const end = is_word ? std::min(text.find_first_not_of(kWord, start), text.size()) : position;
-  return {start, text.substr(start, end - start)};
-}
-
-/// The parser's complaint about a token that is no JSON at all (`message`), or nothing if the token is only misplaced.
-std::optional<Complaint> bad_token(std::size_t position, Token const& token, std::string_view message) {
-  auto const last = position == 0 ? 0 : position - 1;
-  if (contains(message, "number overflow"))
-    return Complaint{
-        token.start,
-        fmt::format("found the number {}, expected one that fits in 64 bits", twinstep::quoted(token.text)),
-        "write it smaller"};
-  if (contains(message, "UTF-8"))
-    return Complaint{last, "found bytes that are not UTF-8, expected UTF-8 text", "save the file as UTF-8"};
-  if (contains(message, "missing closing quote"))
-    return Complaint{last, "found a string without its end, expected a closing double quote", "add the quote"};
-  if (contains(message, "control character"))
-    return Complaint{last, "found a line break or control character in a string, expected visible text",
-                     "close the quote, or write \\n or \\t"};
-  if (contains(message, "invalid string"))
-    return Complaint{last, "found a malformed escape in a string, expected \\n, \\t, \\\", \\\\ or \\u and 4 digits",
-                     "write a backslash as \\\\"};
-  if (contains(message, "invalid number"))
-    return Complaint{token.start, fmt::format("found {}, expected a number", quoted(token.text)),
-                     "complete its digits"};
-  if (contains(message, "invalid literal") || contains(message, "invalid comment") || contains(message, "invalid BOM"))
-    return Complaint{token.start, fmt::format("found {}, expected {}", quoted(token.text), expected_of(message)),
-                     "JSON has no comments, NaN or Infinity, and quotes are double"};
-  return std::nullopt;
-}
-
-Complaint complain(Source const& source, std::size_t position, std::string_view read, std::string_view message) {
-  if (source.text.find_first_not_of(" \t\r\n") == std::string::npos)
-    return {0, "found an empty text, expected a JSON document", "write at least {}"};
-  auto const token = last_token(source.text, position, read);
-  if (auto complaint = bad_token(position, token, message)) return *std::move(complaint);
-  auto const expected = expected_of(message);
-  if (contains(message, "unexpected end of input"))
-    return {source.text.size(), fmt::format("found the end of the text, expected {}", expected),
-            "the text is cut short, or a bracket is not closed"};
-  auto const way_out = contains(expected, "nothing") ? "remove it, and keep one document in a file"
-                       : contains(message, "unexpected '}'") || contains(message, "unexpected ']'")
-                           ? "remove the comma before it, or complete the list"
-                           : "add what is missing before it";
-  return {token.start, fmt::format("found {}, expected {}", quoted(token.text), expected), way_out};
-}
-
-/// Turns the parser's events into a tree.
-class TreeBuilder {
- public:
-  using string_t = std::string;
-
-  explicit TreeBuilder(std::shared_ptr<Source const> source) : source_{std::move(source)} {
-    if (source_->text.starts_with("\xef\xbb\xbf")) end_of_last_token_ = 3;
+  explicit Parser(std::shared_ptr<Source const> source) : source_{std::move(source)}, text_{source_->text} {
+    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+    if (text_.starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
   }
 
-  [[nodiscard]] std::size_t* position() { return &position_; }
-  [[nodiscard]] std::shared_ptr<Value const> root() const { return root_; }
-  [[nodiscard]] std::optional<Complaint> const& complaint() const { return complaint_; }
-
-  // The events, by the names that the parser calls. False stops it.
-  bool null() { return add(std::monostate{}); }
-  bool boolean(bool fact) { return add(fact); }
-  bool number_integer(std::int64_t number) { return add(Value::Number{static_cast<double>(number), number, true}); }
-  bool number_unsigned(std::uint64_t number) {
-    auto const fits = number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-    return add(Value::Number{static_cast<double>(number), fits ? static_cast<std::int64_t>(number) : 0, fits});
-  }
-  bool number_float(double number, std::string const&) { return add(Value::Number{number, 0, false}); }
-  bool string(std::string& text) { return add(std::move(text)); }
-  bool binary(std::vector<std::uint8_t>&) { return false; }
-  bool start_object(std::size_t) { return add(Value::Object{}) && descend(); }
-  bool start_array(std::size_t) { return add(Value::Array{}) && descend(); }
-  bool key(std::string& text) {
-    key_offset_ = start_of_token();
-    key_ = std::move(text);
-    end_of_last_token_ = position_;
-    return true;
-  }
-  bool end_object() { return has_distinct_keys() && ascend(); }
-  bool end_array() { return ascend(); }
-
-  template <class Exception>
-  bool parse_error(std::size_t position, std::string const& token, Exception const& error) {
-    complaint_ = complain(*source_, position, token, error.what());
-    return false;
+  ValuePtr read_document() {
+    if (text_.find_first_not_of(kBlanks) == std::string_view::npos)
+      fail(0, "found an empty text, expected a JSON document", "write at least {}");
+    // `here` gives one at the end.
+    if (auto const zero = text_.find('\0'); zero != std::string_view::npos)
+      fail(zero, "found a zero byte, expected text", "save the file as UTF-8 text");
+    auto document = read_value();
+    skip_blanks();
+    if (at_ < text_.size()) refuse_token(kNothing);
+    return document;
   }
 
  private:
-  /// Between the last token and this one stand only white space and separators.
-  [[nodiscard]] std::size_t start_of_token() const {
-    auto const start = source_->text.find_first_not_of(" \t\r\n,:", end_of_last_token_);
-    return std::min(start, source_->text.size());
+  // Values.
+
+  ValuePtr read_value() {
+    skip_blanks();
+    auto const begin = at_;
+    switch (here()) {
+      case '{': return read_object();
+      case '[': return read_array();
+      case '"': return make(begin, read_string());
+      default: break;
+    }
+    if (begins_number()) return make(begin, read_number());
+    if (skip_word("null")) return make(begin, std::monostate{});
+    if (skip_word("true")) return make(begin, true);
+    if (skip_word("false")) return make(begin, false);
+    refuse_token(kAnyValue);
+  }
+
+  ValuePtr read_object() {
+    auto const begin = enter();
+    auto object = Value::Object{};
+    for (auto more = !skip('}'); more; more = goes_on('}', kMoreMembers)) {
+      skip_blanks();
+      if (here() != '"') refuse_token(kKey);
+      auto const key_offset = at_;
+      auto key = read_string();
+      if (!skip(':')) refuse_token(kColon);
+      object.push_back({std::move(key), key_offset, read_value()});
+    }
+    refuse_twins(object);
+    --depth_;
+    return make(begin, std::move(object));
+  }
+
+  ValuePtr read_array() {
+    auto const begin = enter();
+    auto array = Value::Array{};
+    for (auto more = !skip(']'); more; more = goes_on(']', kMoreElements)) array.push_back(read_value());
+    --depth_;
+    return make(begin, std::move(array));
   }
 
   template <class Content>
-  bool add(Content content) {
+  ValuePtr make(std::size_t offset, Content content) {
     auto value = std::make_shared<Value>();
     value->content = std::move(content);
     value->source = source_;
-    value->offset = start_of_token();
-    end_of_last_token_ = position_;
-    last_ = value;
-    if (open_.empty()) {
-      root_ = std::move(value);
-    } else if (auto* object = std::get_if<Value::Object>(&open_.back()->content)) {
-      object->push_back({std::move(key_), key_offset_, std::move(value)});
-    } else {
-      std::get<Value::Array>(open_.back()->content).push_back(std::move(value));
-    }
-    return true;
+    value->offset = offset;
+    return value;
   }
 
-  bool descend() {
-    open_.push_back(last_);
-    if (open_.size() <= kDeepest) return true;
-    complaint_ =
-        Complaint{last_->offset, fmt::format("found brackets nested more than {} deep, expected fewer", kDeepest),
-                  "no file of ours nests so deep"};
-    return false;
+  /// Goes behind an opening bracket, and gives its offset.
+  std::size_t enter() {
+    if (++depth_ > kDeepest)
+      fail(at_, fmt::format("found brackets nested more than {} deep, expected fewer", kDeepest),
+           "no file of ours nests so deep");
+    return at_++;
   }
 
-  bool ascend() {
-    open_.pop_back();
-    end_of_last_token_ = position_;
-    return true;
+  /// Goes behind a comma, or behind the closing bracket.
+  bool goes_on(char bracket, std::string_view expected) {
+    if (skip(',')) return true;
+    if (skip(bracket)) return false;
+    refuse_token(expected);
   }
 
   /// O(members × log members), so that a hostile file costs no more than a large one.
-  bool has_distinct_keys() {
-    auto const& object = std::get<Value::Object>(open_.back()->content);
+  void refuse_twins(Value::Object const& object) const {
     auto order = std::vector<Value::Member const*>{};
     order.reserve(object.size());
     for (auto const& member : object) order.push_back(&member);
     std::ranges::stable_sort(order, {}, &Value::Member::key);
     auto const twin = std::ranges::adjacent_find(order, {}, &Value::Member::key);
-    if (twin == order.end()) return true;
-    complaint_ =
-        Complaint{(*std::next(twin))->key_offset,
-                  fmt::format("found the key {} a second time, expected it once", twinstep::quoted((*twin)->key)),
-                  "remove one of the two"};
-    return false;
+    if (twin == order.end()) return;
+    fail((*std::next(twin))->key_offset,
+         fmt::format("found the key {} a second time, expected it once", twinstep::quoted((*twin)->key)),
+         "remove one of the two");
+  }
+
+  // Numbers.
+
+  [[nodiscard]] bool begins_number() const { return here() == '-' || is_one_of(here(), kDigits); }
+
+  Value::Number read_number() {
+    auto const begin = at_;
+    auto const is_whole = skip_number(begin);
+    auto const digits = text_.substr(begin, at_ - begin);
+    auto const* const end = digits.data() + digits.size();
+    auto integer = std::int64_t{0};
+    if (is_whole && std::from_chars(digits.data(), end, integer).ec == std::errc{})
+      return {static_cast<double>(integer), integer, true};
+    auto number = 0.0;
+    if (std::from_chars(digits.data(), end, number).ec != std::errc{})  // too large, or too near zero
+      number = std::strtod(std::string{digits}.c_str(), nullptr);
+    if (!std::isfinite(number))
+      fail(begin, fmt::format("found the number {}, expected one that fits in 64 bits", quoted(digits)),
+           "write it smaller");
+    return {number, 0, false};
+  }
+
+  /// Goes behind a number, and says whether it has neither a fraction nor an exponent.
+  bool skip_number(std::size_t begin) {
+    if (here() == '-') ++at_;
+    if (here() == '0')
+      ++at_;
+    else
+      skip_digits(begin);
+    auto const end_of_whole = at_;
+    if (here() == '.') {
+      ++at_;
+      skip_digits(begin);
+    }
+    if (is_one_of(here(), "eE")) {
+      ++at_;
+      if (here() == '+' || here() == '-') ++at_;
+      skip_digits(begin);
+    }
+    return at_ == end_of_whole;
+  }
+
+  void skip_digits(std::size_t begin) {
+    if (at_ == text_.size() || !is_one_of(here(), kDigits))
+      fail(begin, fmt::format("found {}, expected a number", quoted(word_at(begin))), "complete its digits");
+    at_ = std::min(text_.find_first_not_of(kDigits, at_), text_.size());
+  }
+
+  // Strings.
+
+  std::string read_string() {
+    auto out = std::string{};
+    ++at_;
+    while (at_ < text_.size()) {
+      auto const c = here();
+      if (c == '"') {
+        ++at_;
+        return out;
+      }
+      if (c == '\\')
+        read_escape(out);
+      else if (static_cast<unsigned char>(c) < 0x20)
+        fail(at_, "found a line break or control character in a string, expected visible text",
+             "close the quote, or write \\n or \\t");
+      else
+        read_characters(out);
+    }
+    fail(text_.size() - 1, "found a string without its end, expected a closing double quote", "add the quote");
+  }
+
+  /// What stands for itself, one character at least.
+  void read_characters(std::string& out) {
+    auto const begin = at_;
+    while (at_ < text_.size() && here() != '"' && here() != '\\' && static_cast<unsigned char>(here()) >= 0x20) {
+      auto const length = character_length(text_.substr(at_));
+      if (length == 0) refuse_bytes();
+      at_ += length;
+    }
+    out += text_.substr(begin, at_ - begin);
+  }
+
+  void read_escape(std::string& out) {
+    constexpr std::string_view kLetters = "\"\\/bfnrt";
+    constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
+    ++at_;
+    if (here() == 'u') return append_character(out, read_code_point());
+    auto const letter = kLetters.find(here());
+    if (at_ == text_.size() || letter == std::string_view::npos) refuse_escape();
+    out += kMeanings[letter];
+    ++at_;
+  }
+
+  /// Of \u and four digits, or of two of them where the first is half of a surrogate pair.
+  unsigned read_code_point() {
+    auto const first = read_code_unit();
+    auto const is_between = [](unsigned unit, unsigned least, unsigned most) { return unit >= least && unit <= most; };
+    if (!is_between(first, 0xd800, 0xdfff)) return first;
+    if (first >= 0xdc00 || !text_.substr(at_).starts_with("\\u")) refuse_escape();
+    ++at_;
+    auto const second = read_code_unit();
+    if (!is_between(second, 0xdc00, 0xdfff)) refuse_escape();
+    return 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+  }
+
+  unsigned read_code_unit() {
+    constexpr std::size_t kLength = 4;
+    auto const digits = text_.substr(at_ + 1, kLength);
+    auto unit = 0U;
+    auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), unit, 16);
+    if (error != std::errc{} || end != digits.data() + kLength) refuse_escape();
+    at_ += 1 + kLength;
+    return unit;
+  }
+
+  [[noreturn]] void refuse_escape() const {
+    fail(std::min(at_, text_.size() - 1),
+         "found a malformed escape in a string, expected \\n, \\t, \\\", \\\\ or \\u and 4 digits",
+         "write a backslash as \\\\");
+  }
+
+  [[noreturn]] void refuse_bytes() const {
+    fail(at_, "found bytes that are not UTF-8, expected UTF-8 text", "save the file as UTF-8");
+  }
+
+  // Tokens.
+
+  /// The character at this place; a zero at the end, which no text has inside.
+  [[nodiscard]] char here() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+
+  void skip_blanks() { at_ = std::min(text_.find_first_not_of(kBlanks, at_), text_.size()); }
+
+  /// Goes behind blanks, and behind `mark` where it follows them.
+  bool skip(char mark) {
+    skip_blanks();
+    if (here() != mark) return false;
+    ++at_;
+    return true;
+  }
+
+  bool skip_word(std::string_view word) {
+    if (!text_.substr(at_).starts_with(word)) return false;
+    at_ += word.size();
+    return true;
+  }
+
+  [[nodiscard]] std::size_t begin_of_word() const {
+    return text_.find_last_not_of(kWord, at_) + 1;  // 0 where there is none
+  }
+
+  /// The word at `begin`, or else the one character there.
+  [[nodiscard]] std::string_view word_at(std::size_t begin) const {
+    auto const end = std::min(text_.find_first_not_of(kWord, begin), text_.size());
+    auto const rest = text_.substr(begin);
+    return rest.substr(0, std::max({end - begin, character_length(rest), std::size_t{1}}));
+  }
+
+  /// Says what stands here, a token that cannot or what is none at all, and what was `expected`.
+  [[noreturn]] void refuse_token(std::string_view expected) {
+    auto const begin = at_;
+    auto const first = here();
+    if (begin == text_.size())
+      fail(begin, fmt::format("found the end of the text, expected {}", expected),
+           "the text is cut short, or a bracket is not closed");
+    if (first == '"') {
+      static_cast<void>(read_string());
+    } else if (begins_number()) {
+      static_cast<void>(read_number());
+    } else if (is_one_of(first, "{}[]:,")) {
+      ++at_;
+    } else if (!skip_word("null") && !skip_word("true") && !skip_word("false")) {
+      if (character_length(text_.substr(begin)) == 0) refuse_bytes();
+      auto const word = is_one_of(first, kWord) ? begin_of_word() : begin;  // "450" of "450GB" was read already
+      fail(word, fmt::format("found {}, expected {}", quoted(word_at(word)), expected),
+           "JSON has no comments, NaN or Infinity, and quotes are double");
+    }
+    fail(begin, fmt::format("found {}, expected {}", quoted(text_.substr(begin, at_ - begin)), expected),
+         expected == kNothing           ? "remove it, and keep one document in a file"
+         : first == '}' || first == ']' ? "remove the comma before it, or complete the list"
+                                        : "add what is missing before it");
+  }
+
+  [[noreturn]] void fail(std::size_t offset, std::string_view found, std::string_view way_out) const {
+    throw InputError{fmt::format("{}{}; {}", place_of(*source_, offset), found, way_out)};
   }
 
   std::shared_ptr<Source const> source_;
-  std::size_t position_ = 0;
-  std::size_t end_of_last_token_ = 0;
-  std::string key_;
-  std::size_t key_offset_ = 0;
-  std::vector<std::shared_ptr<Value>> open_;  ///< the containers around the present place, outermost first
-  std::shared_ptr<Value> last_;
-  std::shared_ptr<Value const> root_;
-  std::optional<Complaint> complaint_;
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::size_t depth_ = 0;
 };
-
-[[noreturn]] void fail_file(std::string const& path, std::string_view found, std::string_view way_out) {
-  throw InputError{
-      fmt::format("{}: found {}, expected a JSON file; {}", path.empty() ? "\"\"" : one_line(path), found, way_out)};
-}
-
-/// The whole text. Throws InputError beyond a size that no file of ours has: /dev/zero never ends.
-std::string read_all(std::istream& file, std::string const& path) {
-  constexpr auto kLargest = std::size_t{1} << 30;
-  constexpr auto kBlock = std::size_t{1} << 20;
-  auto text = std::string{};
-  while (file) {
-    auto const size = text.size();
-    if (size > kLargest) fail_file(path, "more than 1 GiB of text", "check the path");
-    text.resize(size + kBlock);
-    file.read(text.data() + size, static_cast<std::streamsize>(kBlock));
-    text.resize(size + static_cast<std::size_t>(file.gcount()));
-  }
-  if (file.bad()) fail_file(path, "an unreadable file", "check the disk");
-  return text;
-}
 
 }  // namespace
 
 Node parse(Source source) {
-  auto const shared = std::make_shared<Source const>(std::move(source));
-  // The parser takes a zero byte for the end and would not look behind it.
-  if (auto const zero = shared->text.find('\0'); zero != std::string::npos)
-    throw InputError{
-        fmt::format("{}found a zero byte, expected text; save the file as UTF-8 text", place_of(*shared, zero))};
-  auto builder = TreeBuilder{shared};
-  auto const* const text = shared->text.data();
-  auto const first = CountingIterator{text, builder.position()};
-  auto const last = CountingIterator{text + shared->text.size(), builder.position()};
-  auto const is_read = nlohmann::json::sax_parse(first, last, &builder);
-  if (auto const& complaint = builder.complaint())
-    throw InputError{
-        fmt::format("{}{}; {}", place_of(*shared, complaint->offset), complaint->found, complaint->way_out)};
-  TWINSTEP_CHECK(is_read && builder.root() != nullptr, "a document without a complaint is whole");
-  return Node{builder.root()};
-}
-
-std::string read_text(std::string const& path) {
-  auto error = std::error_code{};
-  if (std::filesystem::is_directory(path, error)) fail_file(path, "a directory", "name a file in it");
-  errno = 0;
-  auto file = std::ifstream{path, std::ios::binary};
-  if (!file) fail_file(path, errno == ENOENT ? "no such file" : std::strerror(errno), "check the path");
-  return read_all(file, path);
-}
-
-Node parse_file(std::string const& path) {
-  return parse({path, read_text(path)});
-}
-
-Node string_node(std::string text, std::string source_name) {
-  auto value = std::make_shared<Value>();
-  value->source = std::make_shared<Source const>(Source{std::move(source_name), text, false});
-  value->content = std::move(text);
-  return Node{std::move(value)};
+  return Node{Parser{std::make_shared<Source const>(std::move(source))}.read_document()};
 }
 
 }  // namespace twinstep::io

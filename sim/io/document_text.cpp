@@ -1,70 +1,86 @@
 #include "sim/io/document_text.hpp"
 
-#include <fmt/format.h>
-
 #include "sim/io/document_value.hpp"
 
 namespace twinstep::io {
 namespace {
 
 using Value = Node::Value;
+using Layout = JsonWriter::Layout;
 
-constexpr std::size_t kLine = 100;
+/// Writes values, each object and array in the layout that `layout_of(value, depth)` gives.
+template <class LayoutOf>
+class DocumentWriter {
+ public:
+  DocumentWriter(JsonWriter& json, LayoutOf layout_of) : json_{json}, layout_of_{std::move(layout_of)} {}
 
-std::string scalar_text(Value const& value) {
-  if (auto const* fact = std::get_if<bool>(&value.content)) return *fact ? "true" : "false";
-  if (auto const* text = std::get_if<std::string>(&value.content)) return json_string(*text);
-  if (auto const* number = std::get_if<Value::Number>(&value.content))
-    return number->is_integer ? fmt::format("{}", number->integer) : fmt::format("{}", number->number);
-  return "null";
+  void write(Value const& value, std::size_t depth = 0) {
+    std::visit([&](auto const& content) { write_content(value, content, depth); }, value.content);
+  }
+
+ private:
+  void write_content(Value const& /*value*/, std::monostate /*null*/, std::size_t /*depth*/) { json_.value(nullptr); }
+  void write_content(Value const& /*value*/, bool fact, std::size_t /*depth*/) { json_.value(fact); }
+  void write_content(Value const& /*value*/, std::string const& text, std::size_t /*depth*/) { json_.value(text); }
+  void write_content(Value const& /*value*/, Value::Number const& number, std::size_t /*depth*/) {
+    if (number.is_integer)
+      json_.value(number.integer);
+    else
+      json_.value(number.number);
+  }
+  void write_content(Value const& value, Value::Array const& array, std::size_t depth) {
+    json_.begin_array(layout_of_(value, depth));
+    for (auto const& each : array) write(*each, depth + 1);
+    json_.end_array();
+  }
+  void write_content(Value const& value, Value::Object const& object, std::size_t depth) {
+    json_.begin_object(layout_of_(value, depth));
+    for (auto const& each : object) {
+      json_.key(each.key);
+      write(*each.value, depth + 1);
+    }
+    json_.end_object();
+  }
+
+  JsonWriter& json_;
+  LayoutOf layout_of_;
+};
+
+void write_value(JsonWriter& json, Value const& value) {
+  DocumentWriter{json, [](Value const& /*value*/, std::size_t /*depth*/) { return Layout::kByDepth; }}.write(value);
 }
 
-/// On one line.
-std::string short_text(Value const& value) {
-  auto text = std::string{};
-  if (auto const* array = std::get_if<Value::Array>(&value.content)) {
-    for (auto const& each : *array) text += (text.empty() ? "" : ", ") + short_text(*each);
-    return "[" + text + "]";
-  }
-  if (auto const* object = std::get_if<Value::Object>(&value.content)) {
-    for (auto const& each : *object)
-      text += (text.empty() ? "" : ", ") + json_string(each.key) + ": " + short_text(*each.value);
-    return "{" + text + "}";
-  }
-  return scalar_text(value);
+std::string line_of(Value const& value) {
+  auto json = JsonWriter{JsonWriter::kOneLine};
+  write_value(json, value);
+  return std::move(json).text();
 }
 
 /// A number with its source stays on one line, however long that source is.
-bool is_sourced(Value::Object const& object) {
-  return find_member(object, "value") != nullptr && find_member(object, "source") != nullptr;
+bool is_sourced(Value const& value) {
+  auto const* object = std::get_if<Value::Object>(&value.content);
+  return object != nullptr && find_member(*object, "value") != nullptr && find_member(*object, "source") != nullptr;
 }
 
-std::string long_text(Value const& value, std::size_t indent) {
-  auto const* array = std::get_if<Value::Array>(&value.content);
-  auto const* object = std::get_if<Value::Object>(&value.content);
-  auto line = short_text(value);
-  if ((array == nullptr && object == nullptr) || line.size() + indent <= kLine || (object && is_sourced(*object)))
-    return line;
-  auto const margin = std::string(indent + 2, ' ');
-  auto text = std::string{};
-  if (array != nullptr)
-    for (auto const& each : *array) text += (text.empty() ? "\n" : ",\n") + margin + long_text(*each, indent + 2);
-  else
-    for (auto const& each : *object)
-      text +=
-          (text.empty() ? "\n" : ",\n") + margin + json_string(each.key) + ": " + long_text(*each.value, indent + 2);
-  text += "\n" + std::string(indent, ' ');
-  return array != nullptr ? "[" + text + "]" : "{" + text + "}";
+Layout layout_of(Value const& value, std::size_t depth) {
+  constexpr std::size_t kLine = 100;
+  return is_sourced(value) || line_of(value).size() + 2 * depth <= kLine ? Layout::kLine : Layout::kByDepth;
 }
 
 }  // namespace
 
 std::string document_text(Node const& document) {
-  return long_text(document.value(), 0) + "\n";
+  auto json = JsonWriter{JsonWriter::kAllOnLines};
+  DocumentWriter{json, layout_of}.write(document.value());
+  return std::move(json).finish();
 }
 
 std::string document_line(Node const& document) {
-  return short_text(document.value());
+  return line_of(document.value());
+}
+
+void write(JsonWriter& json, Node const& document) {
+  write_value(json, document.value());
 }
 
 }  // namespace twinstep::io

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "sim/io/document.hpp"
+#include "sim/io/json_writer.hpp"
 
 namespace twinstep::io {
 
@@ -12,5 +13,8 @@ namespace twinstep::io {
 
 /// The same on one line, however long, without a line end.
 [[nodiscard]] std::string document_line(Node const& document);
+
+/// A document as a value of another.
+void write(JsonWriter& json, Node const& document);
 
 }  // namespace twinstep::io

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/check.hpp"
+#include "sim/io/json_writer.hpp"
 #include "sim/io/program_json.hpp"
 #include "sim/io/quantity.hpp"
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/check.hpp"
+#include "sim/io/json_writer.hpp"
 #include "sim/io/link_rates.hpp"
 #include "sim/io/quantity.hpp"
 #include "sim/io/timeline_json.hpp"

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/io/json_writer.hpp"
 #include "strategies/import/known_keys.hpp"
 #include "strategies/import/readers.hpp"
 

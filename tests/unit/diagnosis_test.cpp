@@ -5,8 +5,6 @@
 #include "hw_profiles/facts.hpp"
 #include "sim/io/document.hpp"
 #include "tests/support/catch.hpp"
-#include "validate/score/record_machine.hpp"
-#include "validate/score/suspects.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 
+#include "sim/io/json_writer.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;
@@ -178,6 +179,45 @@ TEST_CASE("strings must be closed UTF-8", "[io][document]") {
   CHECK_THAT(parse_error("[\"abc"), Catch::Contains("found a string without its end"));
   CHECK_THAT(parse_error("[\"a\nb\"]"), Catch::Contains("found a line break or control character in a string"));
   CHECK_THAT(parse_error("[\"\\q\"]"), Catch::Contains("found a malformed escape in a string"));
+}
+
+TEST_CASE("numbers have the value that they say, whole ones without loss", "[io][document]") {
+  CHECK(read("9223372036854775807").integer() == 9223372036854775807);  // the largest of 64 bits
+  CHECK(read("-0").integer() == 0);
+  CHECK(read("18446744073709551615").number() == 0x1p64);  // 2^64 - 1 lies between doubles; 2^64 is the nearest
+  CHECK(read("-12.5e-1").number() == -1.25);
+  CHECK(read("1E+3").integer() == 1000);
+  CHECK(read("1e-999").number() == 0);  // nearer to zero than any double above it
+  for (auto const* const half : {"[1.]", "[-]", "[1e]", "[.5]", "[+1]", "[0x10]", "[01]"}) {
+    CAPTURE(half);
+    CHECK_FALSE(parse_error(half).empty());
+  }
+  CHECK_THAT(parse_error("[450GB]"), Catch::Contains("s.json:1:2: found \"450GB\", expected"));
+  CHECK(parse_error("[1.5e]") == "s.json:1:2: found \"1.5e\", expected a number; complete its digits");
+}
+
+TEST_CASE("escapes stand for characters, pairs of surrogates for one", "[io][document]") {
+  CHECK(read(R"("\"\\\/\b\f\n\r\t")").string() == "\"\\/\b\f\n\r\t");
+  // U+0041, U+00E9, U+20AC and U+1F600: one to four bytes of UTF-8.
+  CHECK(read(R"("\u0041\u00e9\u20AC\ud83d\ude00")").string() == "A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+  for (auto const* const text : {R"(["\ud83d"])", R"(["\ud83dx"])", R"(["\ud83d\u0041"])", R"(["\ude00"])",
+                                 R"(["\u12g4"])", R"(["\u12)", "[\"\\"}) {
+    CAPTURE(text);
+    CHECK_THAT(parse_error(text), Catch::Contains("found a malformed escape in a string"));
+  }
+}
+
+TEST_CASE("bytes that no encoder of UTF-8 writes are refused", "[io][document]") {
+  // A lone continuation, "/" in two bytes and in three, half of a surrogate pair, beyond U+10FFFF, and cut off.
+  for (auto const* const bytes : {"\x80", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82"}) {
+    CHECK_THAT(parse_error("[\"" + std::string{bytes} + "\"]"), Catch::Contains("found bytes that are not UTF-8"));
+    CHECK_THAT(parse_error("[" + std::string{bytes} + "]"), Catch::Contains("found bytes that are not UTF-8"));
+  }
+  CHECK(read("\"\xf4\x8f\xbf\xbf\"").string() == "\xf4\x8f\xbf\xbf");  // U+10FFFF, the last
+}
+
+TEST_CASE("a byte order mark before a document is passed over", "[io][document]") {
+  CHECK(read("\xef\xbb\xbf{}").is(Node::Type::kObject));
 }
 
 TEST_CASE("a key that stands twice in an object is refused where it stands again", "[io][document]") {

@@ -5,6 +5,7 @@
 #include "hw_profiles/catalog.hpp"
 #include "hw_profiles/reader.hpp"
 #include "hw_profiles/writer.hpp"
+#include "sim/io/json_writer.hpp"
 #include "sim/io/quantity.hpp"
 #include "tests/support/catch.hpp"
 

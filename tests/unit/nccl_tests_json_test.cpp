@@ -1,10 +1,9 @@
-#include "validate/records/nccl_tests_json.hpp"
-
 #include <algorithm>
 
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/texts.hpp"
+#include "validate/records/nccl_tests.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;

@@ -201,3 +201,33 @@ TEST_CASE("a log becomes a record that says null where it is silent", "[records]
   CHECK(row.at(3).number() == 42.45);
   CHECK_FALSE(document.elements().at(1).find("nccl_version").has_value());
 }
+
+TEST_CASE("a log becomes the records that its JSON text reads as", "[records][nccl-tests]") {
+  auto const logs = log_fixture();
+  auto const records = records_of("dir/nccl_tests.log", logs);
+  auto const read = validate::read_collective_records(io::parse({"records", records_json("dir/nccl_tests.log", logs)}));
+  REQUIRE(records.size() == read.size());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    CHECK(records[i].id == read[i].id);
+    CHECK(records[i].system == read[i].system);
+    CHECK(records[i].kind == read[i].kind);
+    CHECK(records[i].ranks == read[i].ranks);
+    CHECK(records[i].device == read[i].device);
+    CHECK(records[i].library == read[i].library);
+    CHECK(records[i].version == read[i].version);
+    CHECK(records[i].environment == read[i].environment);
+    CHECK(records[i].launcher == read[i].launcher);
+    CHECK(records[i].health == read[i].health);
+    CHECK(records[i].points == read[i].points);
+  }
+}
+
+TEST_CASE("a log that lacks what a record needs is refused with the line to add", "[records][nccl-tests]") {
+  CHECK_THROWS_WITH(records_of("a.log", {CollectiveLog{.ranks = 2}}),
+                    Catch::Contains("does not say which collective") && Catch::Contains("all_reduce_perf"));
+  CHECK_THROWS_WITH(records_of("a.log", {CollectiveLog{.collective = validate::MeasuredKind::kReduce}}),
+                    Catch::Contains("found no number of ranks"));
+  auto log = CollectiveLog{.collective = validate::MeasuredKind::kReduce, .ranks = 2};
+  log.rows.push_back({.size = Bytes{8}, .count = {}, .out_of_place = LoggedTiming{}, .in_place = {}});
+  CHECK_THROWS_WITH(records_of("a.log", {log}), Catch::Contains("a.log: found 0 us at 8 bytes"));
+}

@@ -2,6 +2,7 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/read_step.hpp"
+#include "validate/study/step_parts.hpp"
 
 using namespace twinstep;
 using namespace twinstep::tests;
@@ -10,7 +11,7 @@ using strategies::StrategyName;
 namespace {
 
 strategies::Transformer model(std::string const& record) {
-  return std::get<strategies::Transformer>(std::get<strategies::ModelSpec>(study::model_of(read_step(record).model)));
+  return std::get<strategies::Transformer>(study::model_of(read_step(record).model));
 }
 
 study::StepReplay replay(std::string const& record) {

@@ -36,9 +36,7 @@ void read_library(Node const& record, CollectiveRecord& result) {
   auto const is_rccl = tool.starts_with("rccl") || version.starts_with("RCCL");
   auto const usual = is_rccl ? "rccl" : tool.find("MLSL") != std::string::npos ? "mlsl" : "nccl";
   result.library = text_or(record, "backend", usual);
-  static auto const number = std::regex{R"((?:NCCL )?(\d+\.\d+\.\d+)\b.*)"};
-  auto match = std::smatch{};
-  if (result.library == "nccl" && std::regex_match(version, match, number)) result.version = match[1];
+  if (result.library == "nccl") result.version = nccl_version_in(version);
 }
 
 /// GB/s in one cell of a row; nothing where it is missing or null.
@@ -118,6 +116,12 @@ std::vector<MeasuredPoint> believed(CollectiveRecord const& record) {
   for (auto const& point : record.points)
     if (!point.is_outlier) points.push_back(point);
   return points;
+}
+
+std::string nccl_version_in(std::string const& text) {
+  static auto const number = std::regex{R"((?:NCCL )?(\d+\.\d+\.\d+)\b.*)"};
+  auto match = std::smatch{};
+  return std::regex_match(text, match, number) ? match[1].str() : std::string{};
 }
 
 std::vector<CollectiveRecord> read_collective_records(Node const& document) {

@@ -22,6 +22,7 @@ struct MeasuredPoint {
   std::optional<BytesPerSecond> algorithm_bandwidth = std::nullopt;
   std::optional<BytesPerSecond> bus_bandwidth = std::nullopt;
   std::optional<Seconds> in_place = std::nullopt;
+  bool operator==(MeasuredPoint const&) const = default;
 };
 
 /// One sweep of one collective on one machine.
@@ -45,6 +46,9 @@ struct CollectiveRecord {
 
 /// The points that its record does not call outliers.
 [[nodiscard]] std::vector<MeasuredPoint> believed(CollectiveRecord const& record);
+
+/// "2.19.3" of "NCCL 2.19.3+cuda12.2"; "" where the text begins with no version of NCCL.
+[[nodiscard]] std::string nccl_version_in(std::string const& text);
 
 /// Reads a JSON array of records, as `twinstep import nccl-tests` writes one: "id", "system", "collective", "ranks",
 /// "rows" of [size_bytes, time_us, …], and where known "gpu" or "device", "nccl_version", "env", "tool", "notes",

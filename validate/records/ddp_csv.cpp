@@ -1,5 +1,3 @@
-#include "validate/records/ddp_csv.hpp"
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -8,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/input_error.hpp"
+#include "validate/records/ddp_times.hpp"
 #include "validate/records/log_words.hpp"
 
 namespace twinstep::records {
@@ -77,7 +76,7 @@ using TimesByStep = std::map<std::int64_t, std::map<std::int64_t, Seconds>>;
 
 class CsvReader {
  public:
-  void read(NamedText const& file, std::int64_t rank_of_file) {
+  void read(io::Source const& file, std::int64_t rank_of_file) {
     auto columns = std::optional<Columns>{};
     line_ = 0;
     file_ = one_line(file.name);
@@ -159,7 +158,7 @@ void leave_out_warm_up(StepTimes& run) {
 
 }  // namespace
 
-StepTimes read_step_csv(std::vector<NamedText> const& files) {
+StepTimes read_step_csv(std::vector<io::Source> const& files) {
   auto reader = CsvReader{};
   for (std::size_t i = 0; i < files.size(); ++i) reader.read(files[i], static_cast<std::int64_t>(i));
   auto run = std::move(reader).finish(std::filesystem::path{files.front().name}.stem().string());

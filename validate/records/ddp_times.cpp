@@ -8,9 +8,8 @@
 
 #include "sim/base/input_error.hpp"
 #include "sim/io/document.hpp"
-#include "validate/records/ddp_csv.hpp"
+#include "sim/io/json_writer.hpp"
 #include "validate/records/log_words.hpp"
-#include "validate/records/nccl_tests_json.hpp"
 
 namespace twinstep::records {
 namespace {
@@ -67,7 +66,7 @@ std::optional<Seconds> printed(std::vector<std::string_view> const& words, std::
   return value && *value > 0 ? std::optional{Seconds{*value}} : std::nullopt;
 }
 
-std::vector<StepTimes> read_benchmark_text(NamedText const& file) {
+std::vector<StepTimes> read_benchmark_text(io::Source const& file) {
   auto runs = std::vector<StepTimes>{};
   auto model = std::string{};
   auto batch = std::optional<std::int64_t>{};
@@ -90,25 +89,45 @@ std::vector<StepTimes> read_benchmark_text(NamedText const& file) {
   return runs;
 }
 
-std::string seconds_or_null(std::optional<Seconds> const& time) {
-  return time ? fmt::format("{:.9g}", time->count()) : "null";
+/// With nine digits, which clocks do not exceed.
+void write_seconds(io::JsonWriter& json, std::string_view key, std::optional<Seconds> const& time) {
+  json.key(key);
+  json.raw(time ? fmt::format("{:.9g}", time->count()) : "null");
 }
 
-std::string record_json(StepTimes const& run) {
-  auto const of_steps = [&](double p) {
-    return run.steps.empty() ? std::optional<Seconds>{} : std::optional{percentile(run.steps, p)};
-  };
+void write_measured(io::JsonWriter& json, StepTimes const& run) {
   auto const quantile = [&](std::optional<Seconds> const& printed_one, double p) {
-    return seconds_or_null(printed_one ? printed_one : of_steps(p));
+    if (printed_one || run.steps.empty()) return printed_one;
+    return std::optional{percentile(run.steps, p)};
   };
-  return fmt::format(
-      R"(  {{"measurement": "step", "id": {}, "family": "torch.distributed", "kind": "measured", "ranks": {},
-   "model": {{"name": {}}}, "parallelism": {{"dp": {}}}, "micro_batch": {},
-   "measured": {{"step_time_s": {}, "step_time_p10_s": {}, "step_time_p90_s": {}, "steps": {}, "warm_up_steps": {}}}}})",
-      io::json_string(run.id), run.ranks, io::json_string(run.model), run.ranks,
-      run.micro_batch ? fmt::format("{}", *run.micro_batch) : "null", quantile(run.p50, kMedian),
-      quantile(run.p10, kLow), quantile(run.p90, kHigh),
-      run.steps.empty() ? "null" : fmt::format("{}", run.steps.size()), run.warm_up);
+  json.begin_object();
+  write_seconds(json, "step_time_s", quantile(run.p50, kMedian));
+  write_seconds(json, "step_time_p10_s", quantile(run.p10, kLow));
+  write_seconds(json, "step_time_p90_s", quantile(run.p90, kHigh));
+  json.member("steps", run.steps.empty() ? std::nullopt : std::optional{run.steps.size()});
+  json.member("warm_up_steps", run.warm_up);
+  json.end_object();
+}
+
+void write_record(io::JsonWriter& json, StepTimes const& run) {
+  json.begin_object();
+  json.member("measurement", "step");
+  json.member("id", run.id);
+  json.member("family", "torch.distributed");
+  json.member("kind", "measured");
+  json.member("ranks", run.ranks);
+  json.key("model");
+  json.begin_object();
+  json.member("name", run.model);
+  json.end_object();
+  json.key("parallelism");
+  json.begin_object();
+  json.member("dp", run.ranks);
+  json.end_object();
+  json.member("micro_batch", run.micro_batch);
+  json.key("measured");
+  write_measured(json, run);
+  json.end_object();
 }
 
 }  // namespace
@@ -121,7 +140,7 @@ Seconds percentile(std::vector<Seconds> values, double p) {
   return values[below] + (values[above] - values[below]) * (place - std::floor(place));
 }
 
-std::vector<StepTimes> read_step_times(std::vector<NamedText> const& files) {
+std::vector<StepTimes> read_step_times(std::vector<io::Source> const& files) {
   auto const& first = files.front();
   if (begins_object(first.text)) return read_benchmark_json(io::parse({first.name, first.text}));
   if (files.size() == 1)
@@ -130,9 +149,11 @@ std::vector<StepTimes> read_step_times(std::vector<NamedText> const& files) {
 }
 
 std::string step_records_json(std::vector<StepTimes> const& runs) {
-  auto records = std::vector<std::string>{};
-  for (auto const& run : runs) records.push_back(record_json(run));
-  return fmt::format("[\n{}\n]\n", fmt::join(records, ",\n"));
+  auto json = io::JsonWriter{};
+  json.begin_array();
+  for (auto const& run : runs) write_record(json, run);
+  json.end_array();
+  return std::move(json).finish();
 }
 
 }  // namespace twinstep::records

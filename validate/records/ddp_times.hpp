@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
+#include "sim/io/document.hpp"
 
 /// Step times that people log while they train: tables of their own, and PyTorch's DDP benchmark.
 namespace twinstep::records {
@@ -21,12 +22,6 @@ struct StepTimes {
   std::optional<Seconds> p10, p50, p90;
 };
 
-/// A file, and what messages call it.
-struct NamedText {
-  std::string name;
-  std::string text;
-};
-
 /// Reads one of
 ///   - CSV files, one for each rank or one with a column "rank": the first line names the columns, "step" (or
 ///     "iteration"), a time with its unit ("time_s", "time_ms", "time_us", or "step_time_s", …), and perhaps "rank";
@@ -34,7 +29,10 @@ struct NamedText {
 ///     Left out as warm-up are the steps at the beginning that are longer than 1.2 times the median;
 ///   - what pytorch/benchmarks/distributed/ddp/benchmark.py writes with --json, or prints; it leaves out its warm-up.
 /// Throws InputError for anything else, for times that are not above zero, and where ranks have different steps.
-[[nodiscard]] std::vector<StepTimes> read_step_times(std::vector<NamedText> const& files);
+[[nodiscard]] std::vector<StepTimes> read_step_times(std::vector<io::Source> const& files);
+
+/// The CSV form of it.
+[[nodiscard]] StepTimes read_step_csv(std::vector<io::Source> const& files);
 
 /// The runs as step records ("measurement": "step"): "measured" has step_time_s (the median), step_time_p10_s,
 /// step_time_p90_s, steps and warm_up_steps; null where the file does not say.

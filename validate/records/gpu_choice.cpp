@@ -1,5 +1,3 @@
-#include "validate/records/gpu_choice.hpp"
-
 #include <algorithm>
 #include <cmath>
 
@@ -9,6 +7,7 @@
 #include "hw_profiles/reader.hpp"
 #include "sim/base/input_error.hpp"
 #include "validate/records/known_devices.hpp"
+#include "validate/records/node_profile.hpp"
 
 namespace twinstep::records {
 namespace {

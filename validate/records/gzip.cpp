@@ -66,4 +66,14 @@ std::string unzipped(std::string const& name, std::string text) {
   return Inflation{text}.run(name, text.size());
 }
 
+io::Source read_file(std::string const& path) {
+  return {path, unzipped(path, io::read_text(path))};
+}
+
+std::vector<io::Source> read_files(std::vector<std::string> const& paths) {
+  auto files = std::vector<io::Source>{};
+  for (auto const& path : paths) files.push_back(read_file(path));
+  return files;
+}
+
 }  // namespace twinstep::records

@@ -7,6 +7,7 @@ namespace twinstep::records {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\v\f";
+constexpr std::string_view kJsonBlanks = " \t\r\n";
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -73,6 +74,14 @@ std::vector<std::string_view> lines_of(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
+}
+
+bool begins_object(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of(kJsonBlanks), text.size())).starts_with('{');
+}
+
+bool begins_array(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of(kJsonBlanks), text.size())).starts_with('[');
 }
 
 std::string_view without_launcher_prefix(std::string_view line) {

@@ -16,6 +16,10 @@ namespace twinstep::records {
 /// The lines of a text, without their ends ("\n", "\r\n").
 [[nodiscard]] std::vector<std::string_view> lines_of(std::string_view text);
 
+/// Whether a text begins like a JSON object, or like an array of them, as no log does.
+[[nodiscard]] bool begins_object(std::string_view text);
+[[nodiscard]] bool begins_array(std::string_view text);
+
 /// The number that `text` begins with, or is; nothing without one.
 template <class Number>
 requires std::integral<Number> || std::floating_point<Number>

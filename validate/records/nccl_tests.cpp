@@ -8,7 +8,6 @@
 #include "sim/base/input_error.hpp"
 #include "validate/records/collective_words.hpp"
 #include "validate/records/log_words.hpp"
-#include "validate/records/nccl_tests_json.hpp"
 #include "validate/records/nccl_tests_rows.hpp"
 
 namespace twinstep::records {

@@ -9,7 +9,8 @@
 
 #include "sim/base/units.hpp"
 #include "sim/hardware/library.hpp"
-#include "validate/records/measured_kind.hpp"
+#include "sim/io/document.hpp"
+#include "validate/records/collective_record.hpp"
 
 /// What others measured: logs of nccl-tests and rccl-tests.
 namespace twinstep::records {
@@ -64,9 +65,20 @@ struct CollectiveLog {
 /// InputError where there is no table.
 [[nodiscard]] std::vector<CollectiveLog> read_nccl_tests(std::string const& name, std::string_view text);
 
+/// Reads what nccl-tests writes with -J FILE (NVIDIA/nccl-tests, src/util.cu, JSON_FILE_VERSION 1 and 2): "args" names
+/// the program, "config.devices" has one entry for each process, of which each has nthreads x ngpus ranks, "results"
+/// one for each size; NaN is the string "nan". Only NCCL_* of "env" are taken. Throws InputError for any other
+/// document.
+[[nodiscard]] std::vector<CollectiveLog> read_nccl_tests_json(io::Node const& document);
+
 /// Adds what follows from the rest of a log: the number of ranks and their launcher from the ranks that were listed,
 /// and warnings for what it does not say and for wrong elements.
 void complete(std::string const& name, CollectiveLog& log);
+
+/// The logs as records of one system each, called by the file's name. Throws InputError for a log that does not say
+/// which collective it is of or how many ranks took part, and for a time of zero.
+[[nodiscard]] std::vector<validate::CollectiveRecord> records_of(std::string const& name,
+                                                                 std::vector<CollectiveLog> const& logs);
 
 /// The logs as a JSON array of records with the keys that collections of such measurements use: collective, nodes,
 /// gpus_per_node, ranks, gpu, nccl_version, env, dtype, tool, rows [size_bytes, time_us, algbw_GBps, busbw_GBps],

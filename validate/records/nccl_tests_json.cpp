@@ -1,10 +1,9 @@
-#include "validate/records/nccl_tests_json.hpp"
-
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "validate/records/collective_words.hpp"
+#include "validate/records/nccl_tests.hpp"
 
 namespace twinstep::records {
 namespace {
@@ -114,11 +113,6 @@ CollectiveLog read_head(Node const& document) {
 }
 
 }  // namespace
-
-bool begins_object(std::string_view text) {
-  auto const first = text.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && text[first] == '{';
-}
 
 std::vector<CollectiveLog> read_nccl_tests_json(Node const& document) {
   if (!document.is(Node::Type::kObject) || !document.has("results") || !document.has("config"))

@@ -11,8 +11,8 @@
 #include "hw_profiles/catalog.hpp"
 #include "hw_profiles/reader.hpp"
 #include "sim/io/document.hpp"
+#include "sim/io/json_writer.hpp"
 #include "sim/io/quantity.hpp"
-#include "validate/records/gpu_choice.hpp"
 #include "validate/records/known_devices.hpp"
 
 namespace twinstep::records {
@@ -114,6 +114,7 @@ class ProfileWriter {
 
   std::string write() && {
     auto const stem = std::filesystem::path{facts_.file}.stem().string();
+    json_.begin_object();
     text("$schema", "node.schema.json");
     text("profile", base_.name);
     text("name", stem.empty() ? "imported" : stem);
@@ -128,25 +129,28 @@ class ProfileWriter {
     write_pcie();
     write_nics();
     write_host();
-    return fmt::format("{{\n{}\n}}\n", fmt::join(members_, ",\n"));
+    json_.end_object();
+    return std::move(json_).finish();
   }
 
  private:
   // JSON.
 
-  void member(std::string_view key, std::string const& json) {
-    members_.push_back(fmt::format("  {}: {}", io::json_string(key), json));
-  }
-  void text(std::string_view key, std::string_view value) { member(key, io::json_string(value)); }
-  void number(std::string_view key, std::string const& value, Basis basis, std::string const& source) {
-    member(key, fmt::format(R"({{"value": {}, "basis": "{}", "source": {}}})", value, name_of(basis),
-                            io::json_string(source)));
+  void text(std::string_view key, std::string_view value) { json_.member(key, value); }
+  template <class Value>
+  void number(std::string_view key, Value const& value, Basis basis, std::string const& source) {
+    json_.key(key);
+    json_.begin_object();
+    json_.member("value", value);
+    json_.member("basis", name_of(basis));
+    json_.member("source", source);
+    json_.end_object();
   }
   void count(std::string_view key, std::int64_t value, Basis basis, std::string const& source) {
-    number(key, fmt::format("{}", value), basis, source);
+    number(key, value, basis, source);
   }
   void rate(std::string_view key, BytesPerSecond value, Basis basis, std::string const& source) {
-    number(key, io::json_string(io::quantity_text(value)), basis, source);
+    number(key, io::quantity_text(value), basis, source);
   }
 
   // Parts.
@@ -265,11 +269,15 @@ class ProfileWriter {
       facts_.warn(fmt::format("NICs have different rates: the most common, {}, is taken for all", gigabits(*speed)));
     if (!is_port_rate(*speed))
       facts_.warn(fmt::format("{} is no rate of an Ethernet or InfiniBand port: taken as stated", gigabits(*speed)));
-    number("nic", io::json_string(gigabits(*speed)), Basis::kMeasured, source_);
+    number("nic", gigabits(*speed), Basis::kMeasured, source_);
   }
 
   void write_host() {
-    if (cpu_) member("host", fmt::format(R"({{"cpu": "{}"}})", name_of(*cpu_)));
+    if (!cpu_) return;
+    json_.key("host");
+    json_.begin_object();
+    json_.member("cpu", name_of(*cpu_));
+    json_.end_object();
   }
 
   NodeFacts& facts_;
@@ -280,7 +288,7 @@ class ProfileWriter {
   std::optional<hardware::CpuVendor> cpu_;
   hardware::Node base_;
   std::string source_;
-  std::vector<std::string> members_;
+  io::JsonWriter json_{1};
 };
 
 }  // namespace

@@ -14,4 +14,10 @@ namespace twinstep::records {
 /// Throws InputError for an unknown GPU, and where nothing tells which it is.
 [[nodiscard]] std::string node_profile(NodeFacts& facts, std::string const& gpu = {});
 
+/// The GPU profile that the facts mean, which ships. Says in a warning what it was chosen by, unless the PCI device or
+/// `asked` names it.
+/// @param asked  a profile's name, or ""
+/// Throws InputError for an unknown name, and where nothing tells the GPU.
+[[nodiscard]] std::string choose_gpu(NodeFacts& facts, std::string const& asked);
+
 }  // namespace twinstep::records

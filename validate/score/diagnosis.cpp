@@ -10,7 +10,6 @@
 #include "sim/base/input_error.hpp"
 #include "validate/records/bandwidth_checks.hpp"
 #include "validate/score/averages.hpp"
-#include "validate/score/suspects.hpp"
 
 namespace twinstep::validate {
 namespace {

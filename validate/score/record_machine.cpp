@@ -1,10 +1,9 @@
-#include "validate/score/record_machine.hpp"
-
 #include <fmt/format.h>
 
 #include "hw_profiles/collective_reader.hpp"
 #include "hw_profiles/facts.hpp"
 #include "sim/base/input_error.hpp"
+#include "validate/score/collective_case.hpp"
 
 namespace twinstep::validate {
 namespace {

@@ -1,7 +1,7 @@
-#include "validate/score/step_baselines.hpp"
-
 #include <cmath>
 #include <map>
+
+#include "validate/score/step_score.hpp"
 
 namespace twinstep::validate {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "validate/score/step_baselines.hpp"
 #include "validate/score/step_intervals.hpp"
 
 namespace twinstep::validate {

@@ -1,5 +1,3 @@
-#include "validate/score/suspects.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "hw_profiles/reader.hpp"
+#include "validate/score/diagnosis.hpp"
 
 namespace twinstep::validate {
 namespace {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "validate/records/log_words.hpp"
 #include "validate/records/machine_check.hpp"
 #include "validate/study/step_prediction.hpp"
 
@@ -37,9 +38,9 @@ void add_step(validate::ComputeMeasurements& result, validate::StepRecord const&
 }
 
 /// The kernels of a file that can be the cluster's.
-void add_kernels(validate::ComputeMeasurements& result, std::string const& file, hardware::Cluster const& cluster,
+void add_kernels(validate::ComputeMeasurements& result, io::Node const& file, hardware::Cluster const& cluster,
                  std::vector<std::string>& skipped, std::vector<std::string>& warnings) {
-  auto const records = validate::read_kernel_records(io::parse_file(file));
+  auto const records = validate::read_kernel_records(file);
   auto refused = std::set<std::string>{};
   auto doubted = std::set<std::string>{};
   for (auto const& record : records) {
@@ -51,26 +52,27 @@ void add_kernels(validate::ComputeMeasurements& result, std::string const& file,
     if (auto const doubt = validate::other_device(record.device, cluster); !doubt.empty()) doubted.insert(doubt);
     result.kernels.push_back(record);
   }
-  for (auto const& each : refused) skipped.push_back(fmt::format("{}: {}", file, each));
-  for (auto const& each : doubted) warnings.push_back(fmt::format("{}: {}", file, each));
+  for (auto const& each : refused) skipped.push_back(fmt::format("{}: {}", file.source().name, each));
+  for (auto const& each : doubted) warnings.push_back(fmt::format("{}: {}", file.source().name, each));
 }
 
 }  // namespace
 
-MeasurementFiles sort_by_content(std::vector<std::string> const& files) {
+MeasurementFiles sort_by_content(std::vector<io::Source> files) {
   auto result = MeasurementFiles{};
-  for (auto const& file : files) {
-    auto const text = io::read_text(file);
-    auto const begin = text.find_first_not_of(" \t\r\n");
-    auto* kind = &result.sweeps;
-    if (begin != std::string::npos && text[begin] == '[') {
-      auto const records = io::parse({file, text}).elements();
-      if (!records.empty() && records.front().has("parallelism"))
-        kind = &result.steps;
-      else if (!records.empty() && records.front().has("measurement"))
-        kind = &result.kernels;
+  for (auto& file : files) {
+    if (!records::begins_array(file.text)) {
+      result.sweeps.push_back(std::move(file));
+      continue;
     }
-    kind->push_back(file);
+    auto const document = io::parse(file);
+    auto const records = document.elements();
+    if (!records.empty() && records.front().has("parallelism"))
+      result.steps.push_back(document);
+    else if (!records.empty() && records.front().has("measurement"))
+      result.kernels.push_back(document);
+    else
+      result.sweeps.push_back(std::move(file));
   }
   return result;
 }
@@ -80,8 +82,7 @@ validate::ComputeMeasurements read_compute(MeasurementFiles const& files, hardwa
   auto result = validate::ComputeMeasurements{};
   for (auto const& file : files.kernels) add_kernels(result, file, cluster, skipped, warnings);
   for (auto const& file : files.steps)
-    for (auto const& record : validate::read_step_records(io::parse_file(file)))
-      add_step(result, record, cluster, skipped);
+    for (auto const& record : validate::read_step_records(file)) add_step(result, record, cluster, skipped);
   return result;
 }
 

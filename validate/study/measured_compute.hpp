@@ -3,20 +3,21 @@
 #include <string>
 #include <vector>
 
+#include "sim/io/document.hpp"
 #include "validate/fit/compute_calibration.hpp"
 
 namespace twinstep::study {
 
 /// Files of measurements by what they hold.
 struct MeasurementFiles {
-  std::vector<std::string> sweeps;   ///< of collectives
-  std::vector<std::string> kernels;  ///< kernels and copies
-  std::vector<std::string> steps;    ///< training steps
+  std::vector<io::Source> sweeps;  ///< of collectives
+  std::vector<io::Node> kernels;   ///< kernels and copies
+  std::vector<io::Node> steps;     ///< training steps
 };
 
 /// Tells them by their content: a record with "parallelism" is a step, one with another "measurement" a kernel, and
-/// everything else, text logs included, sweeps. Throws InputError for a file that cannot be read.
-[[nodiscard]] MeasurementFiles sort_by_content(std::vector<std::string> const& files);
+/// everything else, text logs included, sweeps. Throws InputError for an array that is no JSON.
+[[nodiscard]] MeasurementFiles sort_by_content(std::vector<io::Source> files);
 
 /// The kernels and steps of these files. Kernels of another library, and a step that cannot be replayed on `cluster`,
 /// are left out, with the reason in `skipped`; of kernels of another GPU `warnings` tells.

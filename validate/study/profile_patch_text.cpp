@@ -7,6 +7,7 @@
 #include "hw_profiles/catalog.hpp"
 #include "hw_profiles/writer.hpp"
 #include "sim/io/document_text.hpp"
+#include "sim/io/json_writer.hpp"
 #include "sim/io/outputs.hpp"
 
 namespace twinstep::study {

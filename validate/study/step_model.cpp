@@ -1,5 +1,3 @@
-#include "validate/study/step_model.hpp"
-
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -7,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "strategies/model/cnn_layout.hpp"
+#include "validate/study/step_parts.hpp"
 
 namespace twinstep::study {
 namespace {
@@ -78,23 +77,23 @@ std::string missing_size(validate::StepModel const& model) {
   return {};
 }
 
-std::variant<strategies::ModelSpec, NotReplayed> published(validate::StepModel const& model) {
+strategies::ModelSpec published(validate::StepModel const& model) {
   if (model.kind == "CNN")
     if (auto cnn = strategies::find_cnn(model.name)) return *std::move(cnn);
-  return NotReplayed{
+  throw Impossible{
       fmt::format("no transformer: a {}{}{}", model.kind, model.name.empty() ? "" : " called ", model.name)};
 }
 
 }  // namespace
 
-std::variant<strategies::ModelSpec, NotReplayed> model_of(validate::StepModel const& model) {
+strategies::ModelSpec model_of(validate::StepModel const& model) {
   if (!model.kind.empty()) return published(model);
   if (auto const missing = missing_size(model); !missing.empty())
-    return NotReplayed{fmt::format("not stated: the model's \"{}\"", missing)};
+    throw Impossible{fmt::format("not stated: the model's \"{}\"", missing)};
   if (!model.head_size && *model.hidden % *model.heads != 0)
-    return NotReplayed{fmt::format("{} hidden do not divide into {} heads", *model.hidden, *model.heads)};
+    throw Impossible{fmt::format("{} hidden do not divide into {} heads", *model.hidden, *model.heads)};
   if (*model.heads % model.kv_heads.value_or(*model.heads) != 0)
-    return NotReplayed{fmt::format("{} heads do not divide into {} kv_heads", *model.heads, *model.kv_heads)};
+    throw Impossible{fmt::format("{} heads do not divide into {} kv_heads", *model.heads, *model.kv_heads)};
   auto const all = candidates(model);
   auto best = all.front();
   auto least = 0.0;
@@ -106,8 +105,8 @@ std::variant<strategies::ModelSpec, NotReplayed> model_of(validate::StepModel co
     least = distance;
   }
   if (least > std::log(kMostApart))
-    return NotReplayed{fmt::format("contradictory model: {:.3g} parameters, its sizes make {:.3g}", *model.parameters,
-                                   static_cast<double>(strategies::parameter_count(best)))};
+    throw Impossible{fmt::format("contradictory model: {:.3g} parameters, its sizes make {:.3g}", *model.parameters,
+                                 static_cast<double>(strategies::parameter_count(best)))};
   return best;
 }
 

@@ -1,5 +1,3 @@
-#include "validate/study/step_plan.hpp"
-
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -8,6 +6,8 @@
 #include <string_view>
 
 #include <fmt/format.h>
+
+#include "validate/study/step_parts.hpp"
 
 namespace twinstep::study {
 namespace {

@@ -13,7 +13,7 @@
 #include "strategies/analytic/formulas.hpp"
 #include "strategies/compile.hpp"
 #include "validate/study/cnn_calibration.hpp"
-#include "validate/study/step_plan.hpp"
+#include "validate/study/step_parts.hpp"
 
 namespace twinstep::study {
 namespace {

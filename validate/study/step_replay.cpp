@@ -6,7 +6,7 @@
 #include "hw_profiles/reader.hpp"
 #include "sim/base/input_error.hpp"
 #include "strategies/compile.hpp"
-#include "validate/study/step_plan.hpp"
+#include "validate/study/step_parts.hpp"
 
 namespace twinstep::study {
 namespace {
@@ -37,11 +37,9 @@ std::variant<StepReplay, NotReplayed> replay_of(StepRecord const& record,
                                                 std::optional<hardware::Cluster> const& named) try {
   if (!record.problem.empty()) return NotReplayed{"not readable: " + record.problem};
   auto model = model_of(record.model);
-  if (auto const* reason = std::get_if<NotReplayed>(&model)) return *reason;
   auto [plan, near_to, assumed] = plan_of(record);
   auto cluster = machine_of(record, named, plan);
-  return StepReplay{std::get<strategies::ModelSpec>(std::move(model)), std::move(plan), std::move(cluster),
-                    std::move(near_to), std::move(assumed)};
+  return StepReplay{std::move(model), std::move(plan), std::move(cluster), std::move(near_to), std::move(assumed)};
 } catch (Impossible const& reason) {
   return NotReplayed{reason.reason};
 } catch (InputError const& error) {

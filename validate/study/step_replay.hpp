@@ -6,11 +6,16 @@
 #include <vector>
 
 #include "sim/hardware/cluster.hpp"
+#include "strategies/model/model_spec.hpp"
 #include "strategies/plan/plan.hpp"
 #include "validate/records/step_record.hpp"
-#include "validate/study/step_model.hpp"
 
 namespace twinstep::study {
+
+/// Why something cannot be replayed: "tensor parallelism: 8". What stands before a colon is the kind of reason.
+struct NotReplayed {
+  std::string reason;
+};
 
 /// A step record as a question to the simulator.
 struct StepReplay {

@@ -1,13 +1,65 @@
 #include "validate/study/study.hpp"
 
+#include <map>
+
+#include <fmt/format.h>
+
 #include "sim/base/input_error.hpp"
-#include "validate/score/record_machine.hpp"
-#include "validate/study/measured_records.hpp"
+#include "sim/io/document.hpp"
+#include "validate/records/log_words.hpp"
+#include "validate/records/nccl_tests.hpp"
+#include "validate/records/self_checks.hpp"
+#include "validate/score/diagnosis.hpp"
 
 namespace twinstep::study {
+namespace {
 
 using validate::CollectiveCase;
 using validate::CollectiveRecord;
+
+/// What `twinstep collective --json` prints looks like measurements and is none.
+void refuse_predictions(io::Source const& file) {
+  if (!records::begins_object(file.text)) return;
+  auto const document = io::parse(file);
+  if (document.has("fidelity") && document.has("rows"))
+    document.fail("found what `twinstep collective --json` predicts, expected measurements",
+                  "give a log of nccl-tests or what `twinstep measure collective --json` prints");
+}
+
+/// The nodes of `cluster` are the hosts of the log, if it has several.
+void check_hosts(std::string const& file, records::CollectiveLog const& log, hardware::Cluster const& cluster) {
+  auto ranks = std::map<std::string, std::int64_t>{};
+  for (auto const& rank : log.seen_ranks) ++ranks[rank.host];
+  if (ranks.size() < 2) return;
+  auto const in_host = cluster.node().gpus_on_host();
+  for (auto const& [host, count] : ranks)
+    if (count != in_host)
+      throw InputError{
+          fmt::format("{}: found {} ranks on {}, but a node of {} has {} GPUs; give --cluster the facts of such nodes: "
+                      "\"gpus_per_node\": {}",
+                      file, count, host, cluster.name, in_host, count)};
+}
+
+/// The records of a file: JSON, or a text log of nccl-tests, whose oddities are added to `warnings`. A log does not say
+/// what machine it is of: that is `named`, with as many GPUs a node as the log has ranks on a host.
+std::vector<CollectiveRecord> read_measured_records(io::Source const& file,
+                                                    std::optional<hardware::Cluster> const& named,
+                                                    std::vector<std::string>& warnings) {
+  if (records::begins_array(file.text)) return validate::read_collective_records(io::parse(file));
+  refuse_predictions(file);
+  auto const logs = records::read_nccl_tests(file.name, file.text);
+  if (!named)
+    throw InputError{fmt::format(
+        "{}: found a log of nccl-tests, which does not say what machine it is of; name it with --cluster", file.name)};
+  auto measured = records::records_of(file.name, logs);
+  for (auto const& log : logs) {
+    warnings.insert(warnings.end(), log.warnings.begin(), log.warnings.end());
+    check_hosts(file.name, log, *named);
+  }
+  return measured;
+}
+
+}  // namespace
 
 validate::MakeCase case_maker(std::optional<hardware::Cluster> named) {
   return [named = std::move(named)](CollectiveRecord const& record) {
@@ -15,7 +67,7 @@ validate::MakeCase case_maker(std::optional<hardware::Cluster> named) {
   };
 }
 
-Study study_of(std::vector<std::string> const& files, std::optional<hardware::Cluster> const& named) {
+Study study_of(std::vector<io::Source> const& files, std::optional<hardware::Cluster> const& named) {
   auto study = Study{};
   auto const make = case_maker(named);
   for (auto const& file : files) {
@@ -67,6 +119,26 @@ reports::PredictorAccuracy accuracy_of(Predictor const& predictor, Study const& 
   if (auto const coverage = validate::coverage_of(study.records, predictor.predictions, predictor.intervals, counts))
     result.intervals = {coverage->points, coverage->inside, coverage->median_half_width};
   return result;
+}
+
+std::vector<std::string> oddities_of(Study const& study) {
+  auto const machine_of = [&](validate::CollectiveRecord const& record) {
+    auto const place = static_cast<std::size_t>(&record - study.records.data());
+    return std::optional{study.cases[place].cluster()};
+  };
+  return validate::check_records(study.records, machine_of);
+}
+
+void add_findings(reports::Accuracy& accuracy, Study const& study) {
+  for (auto const& sentence : oddities_of(study)) accuracy.findings.push_back(sentence + ".");
+  for (auto const& one : study.cases) {
+    auto const diagnosis = validate::diagnose(one);
+    if (!diagnosis) continue;
+    auto const text = diagnosis->text();
+    accuracy.findings.push_back(fmt::format("{} {}.", one.record().id, text));
+    for (auto& record : accuracy.records)
+      if (record.id == one.record().id) record.note += (record.note.empty() ? "" : "; ") + text;
+  }
 }
 
 std::vector<std::string> names_of_sizes() {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "reports/accuracy.hpp"
+#include "sim/io/document.hpp"
 #include "validate/fit/cross_validation.hpp"
 #include "validate/score/system_scores.hpp"
 
@@ -27,8 +28,9 @@ struct Study {
 /// Builds the case of a record on `named`, or on the machine that its own facts describe.
 [[nodiscard]] validate::MakeCase case_maker(std::optional<hardware::Cluster> named);
 
-/// All records of the files. Throws InputError for a file that cannot be read; a record that has no machine is skipped.
-[[nodiscard]] Study study_of(std::vector<std::string> const& files, std::optional<hardware::Cluster> const& named);
+/// All records of the files, which are JSON or logs of nccl-tests. Throws InputError for one that is neither; a record
+/// that has no machine is skipped.
+[[nodiscard]] Study study_of(std::vector<io::Source> const& files, std::optional<hardware::Cluster> const& named);
 
 /// A way of predicting all records of a study: one entry for each.
 struct Predictor {
@@ -43,6 +45,13 @@ struct Predictor {
 /// Its figures over the records that count: all of the study's, if `counted` is empty.
 [[nodiscard]] reports::PredictorAccuracy accuracy_of(Predictor const& predictor, Study const& study,
                                                      std::vector<bool> const& counted = {});
+
+/// What practitioners would find odd about the records of a study on their machines, before any prediction.
+[[nodiscard]] std::vector<std::string> oddities_of(Study const& study);
+
+/// Adds the oddities, and a finding for every record that lies far from its prediction by the constants as shipped,
+/// which is noted with the record's points too.
+void add_findings(reports::Accuracy& accuracy, Study const& study);
 
 /// The four ranges of sizes that errors are averaged over, as reports name them.
 [[nodiscard]] std::vector<std::string> names_of_sizes();

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,17 +11,31 @@
 
 #include "sim/base/units.hpp"
 
-namespace twinstep::reports {
+namespace twinstep::io {
 
-/// Writes one JSON document piece by piece, always the same text for the same calls. The document and what it holds
-/// directly stand on lines of their own; everything deeper is on one line.
+/// `text` as a JSON string with its quotes.
+[[nodiscard]] std::string json_string(std::string_view text);
+
+/// Writes one JSON document piece by piece, always the same text for the same calls.
 ///
-/// Numbers are the shortest decimal that reads back as the same double; what is not finite becomes null.
+/// Objects and arrays down to a depth have their items on lines of their own, indented by two; what is deeper, or is
+/// begun with Layout::kLine, is on one line. Numbers are the shortest decimal that reads back as the same double; what
+/// is not finite becomes null.
 class JsonWriter {
  public:
-  void begin_object() { begin('{'); }
+  enum class Layout : std::uint8_t {
+    kByDepth,
+    kLine  ///< with all that it holds
+  };
+  static constexpr std::size_t kOneLine = 0;
+  static constexpr std::size_t kAllOnLines = std::numeric_limits<std::size_t>::max();
+
+  /// @param depth_on_lines  of objects and arrays; 1 is the document itself
+  explicit JsonWriter(std::size_t depth_on_lines = 2) : depth_on_lines_{depth_on_lines} {}
+
+  void begin_object(Layout layout = Layout::kByDepth) { begin('{', layout); }
   void end_object() { end('}'); }
-  void begin_array() { begin('['); }
+  void begin_array(Layout layout = Layout::kByDepth) { begin('[', layout); }
   void end_array() { end(']'); }
   /// Names the next value. Only inside an object.
   void key(std::string_view name);
@@ -43,6 +58,8 @@ class JsonWriter {
     else
       value(nullptr);
   }
+  /// A value that is JSON already.
+  void raw(std::string_view json);
 
   template <class T>
   void member(std::string_view name, T const& its_value) {
@@ -50,18 +67,24 @@ class JsonWriter {
     value(its_value);
   }
 
-  /// The document, with a line end. Requires that everything that began has ended.
+  /// The document, and the same with a line end. Both require that everything that began has ended.
+  [[nodiscard]] std::string text() &&;
   [[nodiscard]] std::string finish() &&;
 
  private:
-  void begin(char bracket);
+  struct Open {
+    bool is_on_lines = false;
+    bool has_items = false;
+  };
+  void begin(char bracket, Layout layout);
   void end(char bracket);
   void whole(std::int64_t number);
   void before_value();
-  void break_line();
+  void new_line();
 
+  std::size_t depth_on_lines_;
   std::string text_;
-  std::vector<bool> has_items_;  // of every open object and array
+  std::vector<Open> open_;  // objects and arrays, outermost first
   bool follows_key_ = false;
 };
 
@@ -80,4 +103,4 @@ void write_values(JsonWriter& json, std::string_view key, Items const& values) {
   write_array(json, key, values, [](JsonWriter& out, auto const& value) { out.value(value); });
 }
 
-}  // namespace twinstep::reports
+}  // namespace twinstep::io

@@ -1,0 +1,60 @@
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "sim/io/document.hpp"
+#include "sim/io/document_value.hpp"
+
+/// Documents out of files and texts.
+namespace twinstep::io {
+namespace {
+
+using Value = Node::Value;
+
+[[noreturn]] void fail_file(std::string const& path, std::string_view found, std::string_view way_out) {
+  throw InputError{
+      fmt::format("{}: found {}, expected a JSON file; {}", path.empty() ? "\"\"" : one_line(path), found, way_out)};
+}
+
+/// The whole text. Throws InputError beyond a size that no file of ours has: /dev/zero never ends.
+std::string read_all(std::istream& file, std::string const& path) {
+  constexpr auto kLargest = std::size_t{1} << 30;
+  constexpr auto kBlock = std::size_t{1} << 20;
+  auto text = std::string{};
+  while (file) {
+    auto const size = text.size();
+    if (size > kLargest) fail_file(path, "more than 1 GiB of text", "check the path");
+    text.resize(size + kBlock);
+    file.read(text.data() + size, static_cast<std::streamsize>(kBlock));
+    text.resize(size + static_cast<std::size_t>(file.gcount()));
+  }
+  if (file.bad()) fail_file(path, "an unreadable file", "check the disk");
+  return text;
+}
+
+}  // namespace
+
+std::string read_text(std::string const& path) {
+  auto error = std::error_code{};
+  if (std::filesystem::is_directory(path, error)) fail_file(path, "a directory", "name a file in it");
+  errno = 0;
+  auto file = std::ifstream{path, std::ios::binary};
+  if (!file) fail_file(path, errno == ENOENT ? "no such file" : std::strerror(errno), "check the path");
+  return read_all(file, path);
+}
+
+Node parse_file(std::string const& path) {
+  return parse({path, read_text(path)});
+}
+
+Node string_node(std::string text, std::string source_name) {
+  auto value = std::make_shared<Value>();
+  value->source = std::make_shared<Source const>(Source{std::move(source_name), text, false});
+  value->content = std::move(text);
+  return Node{std::move(value)};
+}
+
+}  // namespace twinstep::io
