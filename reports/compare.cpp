@@ -48,11 +48,12 @@ struct Occurrence {
   Span const* span = nullptr;
 };
 
-std::vector<Occurrence> occurrences(Timeline const& timeline, TrackId track) {
+/// @param scopes  their texts, by ScopeId
+std::vector<Occurrence> occurrences(Timeline const& timeline, std::vector<std::string> const& scopes, TrackId track) {
   auto counts = std::map<std::pair<std::string_view, std::string_view>, std::int64_t>{};
   auto result = std::vector<Occurrence>{};
   for (auto const& span : spans_of(timeline, track)) {
-    auto const scope = timeline.text(span.scope);
+    auto const scope = span.scope.exists() ? std::string_view{scopes[span.scope.index()]} : std::string_view{};
     auto const name = timeline.text(span.name);
     result.push_back({{scope, name, counts[{scope, name}]++}, &span});
   }
@@ -61,7 +62,11 @@ std::vector<Occurrence> occurrences(Timeline const& timeline, TrackId track) {
 
 class Comparer {
  public:
-  Comparer(Timeline const& a, Timeline const& b) : a_{a}, b_{b} {}
+  Comparer(Timeline const& a, Timeline const& b)
+      : a_{a},
+        b_{b},
+        scopes_a_{program::scope_texts(a.scopes, a.names)},
+        scopes_b_{program::scope_texts(b.scopes, b.names)} {}
 
   Comparison compare() {
     compare_roles();
@@ -79,6 +84,8 @@ class Comparer {
 
   Timeline const& a_;
   Timeline const& b_;
+  std::vector<std::string> scopes_a_;
+  std::vector<std::string> scopes_b_;
   Kinds kinds_{};
   Comparison out_;
 };
@@ -105,8 +112,8 @@ void Comparer::compare_roles() {
 }
 
 void Comparer::compare_tracks(std::string_view role, TrackId track_a, TrackId track_b) {
-  auto const in_a = occurrences(a_, track_a);
-  auto const in_b = occurrences(b_, track_b);
+  auto const in_a = occurrences(a_, scopes_a_, track_a);
+  auto const in_b = occurrences(b_, scopes_b_, track_b);
   auto unmatched = std::map<decltype(Occurrence::key), Span const*>{};
   for (auto const& [key, span] : in_b) {
     unmatched.emplace(key, span);

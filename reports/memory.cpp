@@ -39,13 +39,9 @@ Span const* issued_at(Timeline const& timeline, TrackId track, Time time) {
 class BackwardPasses {
  public:
   BackwardPasses(Timeline const& timeline, TrackId track) {
-    auto scope = NameId{};
     auto is_backward = false;
     for (auto const& span : spans_of(timeline, track)) {  // in the order of issue
-      if (span.scope == scope) continue;
-      scope = span.scope;
-      auto const text = timeline.text(scope);
-      auto const was_backward = std::exchange(is_backward, text.ends_with(".backward") || text.ends_with(".recompute"));
+      auto const was_backward = std::exchange(is_backward, program::goes_back(timeline.pass_of(span)));
       if (is_backward != was_backward) turns_.push_back(span.issue);
     }
   }
@@ -189,7 +185,7 @@ std::vector<MemoryPoint> memory_curve(Timeline const& timeline, TrackId track, M
 }
 
 std::string describe(Timeline const& timeline, Span const& span) {
-  auto text = std::string{timeline.text(span.scope)};
+  auto text = timeline.text(span.scope);
   if (!text.empty()) text += '/';
   return text += timeline.text(span.name);
 }

@@ -63,7 +63,7 @@ void write_step(StepContext& context, RecomputedUnits const& recomputed) {
     for (auto unit = units; unit-- > 0;) computation.backward(unit);
   }
   --context.micro_step;  // the update belongs to the last one
-  context.role.enter(context.program.name("optimizer"));
+  context.role.enter({.pass = Pass::kUpdate});
   strategy->update();
 }
 

@@ -33,13 +33,8 @@ struct StepToMeasure {
   program::StepProgram program;
 };
 
-/// Where the computation of a step belongs, by the scopes that strategies give.
-struct Phase {
-  std::string_view name;
-  std::string_view scope_ends_with;
-};
-constexpr auto kPhases =
-    std::array{Phase{"forward", ".forward"}, Phase{"backward", ".backward"}, Phase{"optimizer", "optimizer"}};
+/// The passes whose computation is shown.
+constexpr auto kPasses = std::array{program::Pass::kForward, program::Pass::kBackward, program::Pass::kUpdate};
 
 /// What the first scenario of the file compiles to. Throws InputError where it cannot be laid out.
 StepToMeasure read_step(MeasureStepOptions const& options) {
@@ -69,12 +64,11 @@ void check_ranks(measure::Job const& job, StepToMeasure const& step) {
                     needed, job.ranks, job.ranks)};
 }
 
-/// The time in which the track's kernels of a phase run.
-Duration time_of(timeline::Timeline const& timeline, timeline::TrackId track, Phase const& phase) {
+/// The time in which the track's kernels of a pass run.
+Duration time_of(timeline::Timeline const& timeline, timeline::TrackId track, program::Pass pass) {
   auto sum = Duration{};
   for (auto const& span : timeline.spans)
-    if (span.track == track && is_compute(span.kind) && timeline.text(span.scope).ends_with(phase.scope_ends_with))
-      sum += span.end - span.start;
+    if (span.track == track && is_compute(span.kind) && timeline.pass_of(span) == pass) sum += span.end - span.start;
   return sum;
 }
 
@@ -91,7 +85,7 @@ std::string step_text(measure::StepRuns const& runs, reports::Summary const& sum
     text += fmt::format("  {:<28} {:>10}\n", name, reports::time_text(time));
   };
   text += fmt::format("\ncomputation of the median step, {}\n", summary.breakdown_rank);
-  for (auto const& phase : kPhases) line(phase.name, time_of(runs.median, last_track(runs.median), phase));
+  for (auto const pass : kPasses) line(name_of(pass), time_of(runs.median, last_track(runs.median), pass));
   text += "\nwhere its time goes\n";
   for (auto const& entry : summary.breakdown) line(reports::breakdown_name(entry), entry.time);
   return text + fmt::format("\nexposed communication of the worst rank {}\n",
@@ -111,8 +105,8 @@ void write_step(io::JsonWriter& json, measure::StepRuns const& runs, reports::Su
   for (auto const time : runs.times) json.value(time);
   json.end_array();
   json.member("tokens", summary.tokens);
-  for (auto const& phase : kPhases)
-    json.member(fmt::format("{}_s", phase.name), time_of(runs.median, last_track(runs.median), phase));
+  for (auto const pass : kPasses)
+    json.member(fmt::format("{}_s", name_of(pass)), time_of(runs.median, last_track(runs.median), pass));
   json.member("exposed_communication_s", summary.exposed_communication);
   json.key("breakdown");
   json.begin_array();

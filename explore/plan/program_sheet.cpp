@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "explore/plan/work_terms.hpp"
@@ -20,12 +19,7 @@ bool is_matrix_work(Operation const& op) {
 /// Where the operations of each micro-batch have the model's kernels around them.
 class Passes {
  public:
-  explicit Passes(StepProgram const& program) : by_scope_(program.names.size(), Pass::kUpdate) {
-    for (std::size_t i = 0; i < program.names.size(); ++i) {
-      auto const name = std::string_view{program.names[i]};
-      if (name.ends_with(".forward")) by_scope_[i] = Pass::kForward;
-      if (name.ends_with(".backward") || name.ends_with(".recompute")) by_scope_[i] = Pass::kBackward;
-    }
+  explicit Passes(StepProgram const& program) : program_{program} {
     auto const& operations = program.roles.front().operations;
     is_covered_.resize(operations.size());
     auto before = Pass::kBackward;
@@ -38,7 +32,10 @@ class Passes {
   }
 
   [[nodiscard]] Pass of(Operation const& op) const {
-    return op.scope.exists() ? by_scope_[op.scope.index()] : Pass::kForward;
+    if (!op.scope.exists()) return Pass::kForward;
+    auto const pass = program_.pass_of(op.scope);
+    if (pass == program::Pass::kForward) return Pass::kForward;
+    return goes_back(pass) ? Pass::kBackward : Pass::kUpdate;
   }
   /// Whether it lies between the first and the last matrix product of a micro-batch.
   [[nodiscard]] bool is_covered(std::size_t op) const { return is_covered_[op]; }
@@ -63,7 +60,7 @@ class Passes {
     latest_ = op;
   }
 
-  std::vector<Pass> by_scope_;  // by name
+  StepProgram const& program_;
   std::vector<bool> is_covered_;
   bool has_begun_ = false;
   std::size_t latest_ = 0;

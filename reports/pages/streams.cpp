@@ -74,12 +74,11 @@ struct Picture {
   std::map<std::string, std::vector<Bar>, std::less<>> passes;
 };
 
-/// The pass of the step that a kernel is of, as its scope ends: "layer.3.backward". Empty for other scopes.
+/// The pass of the step that a kernel is of; what goes back is one. Empty for other work.
 std::string_view pass_of(Timeline const& timeline, Span const& span) {
-  auto const scope = timeline.text(span.scope);
-  auto const last = scope.substr(scope.find_last_of('.') + 1);
-  if (last == "recompute") return "backward";
-  return last == "forward" || last == "backward" || last == "optimizer" ? last : std::string_view{};
+  auto const pass = timeline.pass_of(span);
+  if (pass == program::Pass::kNone) return {};
+  return name_of(program::goes_back(pass) ? program::Pass::kBackward : pass);
 }
 
 /// A row that says what the kernels below it are for: forward, backward, optimizer; none where scopes do not say.

@@ -48,6 +48,7 @@ timeline::Timeline Step::timeline() && {
   out.manifest.peak = gpu.peak(program_.facts.compute_type).value_or(FlopsPerSecond{});
   out.manifest.memory_capacity = gpu.memory_capacity.value;
   out.names = program_.names;
+  out.scopes = program_.scopes;
   for (auto const& cell : states_) {
     auto& track = out.tracks.emplace_back();
     track.role = program_.text(cell.role->name);

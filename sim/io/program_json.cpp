@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/io/scope_json.hpp"
 #include "sim/program/lifetimes.hpp"
 #include "sim/program/well_formed.hpp"
 
@@ -23,7 +24,7 @@ class ProgramReader {
  private:
   NameId name(Node const& node);
   NameId name(std::string_view text);
-  NameId scope(Node const& owner);
+  ScopeId scope(Node const& owner);
   RankValue value(Node const& node) const;
   RankValue value_or(Node const& owner, std::string_view key, std::int64_t otherwise) const;
   AxisId axis(Node const& node, GridId grid) const;
@@ -45,6 +46,7 @@ class ProgramReader {
 
   StepProgram program_;
   std::unordered_map<std::string, NameId> ids_;
+  ScopeIds scope_ids_;
 };
 
 bool is_true(Node const& owner, std::string_view key, bool otherwise = false) {
@@ -65,7 +67,8 @@ IndexRange append(std::vector<Item>& list, std::vector<Item> const& items) {
 }
 
 StepProgram ProgramReader::read(Node const& document) {
-  document.allow_only({"kind", "mesh", "grids", "facts", "adamw", "names", "variations", "communicators", "roles"});
+  document.allow_only(
+      {"kind", "mesh", "grids", "facts", "adamw", "names", "scopes", "variations", "communicators", "roles"});
   if (auto const kind = document.at("kind"); kind.string() != "step-program")
     kind.fail(fmt::format("found {}, expected \"step-program\"", quoted(kind.string())),
               "give a file that holds a step program");
@@ -73,6 +76,7 @@ StepProgram ProgramReader::read(Node const& document) {
   if (auto const facts = document.find("facts")) read_facts(*facts);
   if (auto const adamw = document.find("adamw")) read_adamw(*adamw);
   for (auto const& text : elements(document, "names")) static_cast<void>(name(text));
+  for (auto const& node : elements(document, "scopes")) static_cast<void>(scope(node));
   for (auto const& node : elements(document, "variations")) program_.variations.push_back(variation(node));
   for (auto const& node : elements(document, "communicators")) {
     node.allow_only({"name", "grid", "axes"});
@@ -95,9 +99,10 @@ NameId ProgramReader::name(Node const& node) {
   return name(node.string());
 }
 
-NameId ProgramReader::scope(Node const& owner) {
-  auto const found = owner.find("scope");
-  return found ? name(*found) : NameId{};
+ScopeId ProgramReader::scope(Node const& owner) {
+  auto const found = read_scope(owner);
+  auto const unit = found.unit.empty() ? NameId{} : name(found.unit);
+  return scope_ids_.id_of({unit, found.pass, found.micro_batch}, program_.scopes);
 }
 
 /// A count so small that sums and products of a few of them stay inside 64 bits.
@@ -254,7 +259,8 @@ Role ProgramReader::role(Node const& node) {
 }
 
 Buffer ProgramReader::buffer(Node const& node) {
-  node.allow_only({"name", "scope", "elements", "type", "category", "space", "is_persistent"});
+  node.allow_only(
+      {"name", "unit", "pass", "micro_batch", "scope", "elements", "type", "category", "space", "is_persistent"});
   auto out = Buffer{};
   out.name = name(node.at("name"));
   out.scope = scope(node);
@@ -267,7 +273,7 @@ Buffer ProgramReader::buffer(Node const& node) {
 }
 
 Operation ProgramReader::operation(Node const& node, Role& role) {
-  node.allow_only({"name", "scope", "stream", "launches", "waits", "work", "operands"});
+  node.allow_only({"name", "unit", "pass", "micro_batch", "scope", "stream", "launches", "waits", "work", "operands"});
   auto out = Operation{};
   out.name = name(node.at("name"));
   out.scope = scope(node);

@@ -7,10 +7,10 @@
 
 /// Step programs as JSON files.
 ///
-/// Texts stand where they are used; the table "names" only keeps their order. Operations count from 0 within their
-/// role, as buffers do; streams and communicators go by their names if those are unique, and by index otherwise. A
-/// number that differs between ranks is {"base": …, "variation": index}. Lifetimes of buffers are not written: they
-/// follow from the operations.
+/// Texts and scopes stand where they are used; the tables "names" and "scopes" only keep their order. Operations count
+/// from 0 within their role, as buffers do; streams and communicators go by their names if those are unique, and by
+/// index otherwise. A number that differs between ranks is {"base": …, "variation": index}. Lifetimes of buffers are
+/// not written: they follow from the operations.
 namespace twinstep::io {
 
 /// One line for each buffer and operation; the same program always gives the same text. Cost: linear.

@@ -8,6 +8,7 @@
 #include "sim/io/json_writer.hpp"
 #include "sim/io/program_json.hpp"
 #include "sim/io/quantity.hpp"
+#include "sim/io/scope_json.hpp"
 
 namespace twinstep::io {
 namespace {
@@ -21,7 +22,9 @@ std::string number(double value) {
 
 class ProgramWriter {
  public:
-  explicit ProgramWriter(StepProgram const& program) : program_{program} {}
+  explicit ProgramWriter(StepProgram const& program) : program_{program} {
+    for (auto const& scope : program.scopes) scopes_.push_back(scope_members(scope, program.names));
+  }
   std::string write();
 
  private:
@@ -66,8 +69,8 @@ class ProgramWriter {
   void write_role(Role const& role);
   void write_buffer(Buffer const& buffer);
   void write_operation(Role const& role, Operation const& op);
-  void write_scope(NameId scope) {
-    if (scope.exists()) put(R"(, "scope": {})", text(scope));
+  void write_scope(ScopeId scope) {
+    if (scope.exists()) put(", {}", scopes_[scope.index()]);
   }
   void write_work(Role const&, Gemm const& gemm);
   void write_work(Role const&, Attention const& attention);
@@ -81,6 +84,7 @@ class ProgramWriter {
   void write_part(PointToPoint const& message);
 
   StepProgram const& program_;
+  std::vector<std::string> scopes_;  // as members of an object
   std::string out_;
 };
 
@@ -90,6 +94,8 @@ std::string ProgramWriter::write() {
   write_facts();
   put("\"names\": [\n");
   list(program_.names, "\n", [&](std::string const& name) { out_ += json_string(name); });
+  put("],\n\"scopes\": [\n");
+  list(scopes_, "\n", [&](std::string const& members) { put("{{{}}}", members); });
   put("],\n\"variations\": [\n");
   list(program_.variations, "\n", [&](Variation const& variation) {
     put(R"({{{}"axes": {}, "stride": {}, "table": [{}]}})", grid(variation.along.grid), axes(variation.along),

@@ -6,10 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "sim/io/scope_json.hpp"
+
 namespace twinstep::io {
 namespace {
 
 using namespace timeline;
+using program::ScopeId;
 
 class TimelineReader {
  public:
@@ -22,11 +25,13 @@ class TimelineReader {
   LinkTraffic link(Node const& node) const;
   MemorySample sample(Node const& node) const;
   Traffic traffic(Node const& node) const;
-  NameId name(Node const& node);
+  NameId name(std::string_view text);
+  ScopeId scope(Node const& owner);
   TrackId track_id(Node const& node, std::int64_t first) const;
 
   Timeline timeline_;
   std::unordered_map<std::string, NameId> ids_;
+  program::ScopeIds scope_ids_;
 };
 
 /// An index counted from `first` that an id can hold.
@@ -51,8 +56,8 @@ bool is_span(Node const& event) {
 
 Timeline TimelineReader::read(Node const& document) {
   auto const rest = document.at("twinstep");
-  rest.allow_only(
-      {"kind", "manifest", "step_time_ps", "events", "wire", "names", "tracks", "links", "memory", "traffic"});
+  rest.allow_only({"kind", "manifest", "step_time_ps", "events", "wire", "names", "scopes", "tracks", "links", "memory",
+                   "traffic"});
   if (auto const kind = rest.at("kind"); kind.string() != "timeline")
     kind.fail(fmt::format("found {}, expected \"timeline\"", quoted(kind.string())),
               "give a file that holds a timeline");
@@ -61,7 +66,9 @@ Timeline TimelineReader::read(Node const& document) {
   timeline_.events = rest.at("events").integer_from(0);
   auto const wire = rest.at("wire");
   timeline_.wire = {Bytes{wire.at("intra").integer_from(0)}, Bytes{wire.at("inter").integer_from(0)}};
-  for (auto const& node : rest.at("names").elements()) static_cast<void>(name(node));
+  for (auto const& node : rest.at("names").elements()) static_cast<void>(name(node.string()));
+  if (auto const scopes = rest.find("scopes"))
+    for (auto const& node : scopes->elements()) static_cast<void>(scope(node));
   for (auto const& node : rest.at("tracks").elements()) timeline_.tracks.push_back(track(node));
   for (auto const& node : rest.at("links").elements()) timeline_.links.push_back(link(node));
   for (auto const& node : rest.at("memory").elements()) timeline_.memory.push_back(sample(node));
@@ -77,8 +84,14 @@ std::string printable(Node const& node) {
   return one_line(node.string());
 }
 
-NameId TimelineReader::name(Node const& node) {
-  auto const [entry, is_new] = ids_.try_emplace(printable(node), timeline_.names.size());
+ScopeId TimelineReader::scope(Node const& owner) {
+  auto const found = read_scope(owner);
+  auto const unit = found.unit.empty() ? NameId{} : name(found.unit);
+  return scope_ids_.id_of({unit, found.pass, found.micro_batch}, timeline_.scopes);
+}
+
+NameId TimelineReader::name(std::string_view text) {
+  auto const [entry, is_new] = ids_.try_emplace(one_line(text), timeline_.names.size());
   if (is_new) timeline_.names.push_back(entry->first);
   return entry->second;
 }
@@ -163,11 +176,11 @@ Span TimelineReader::span(Node const& node) {
                 "streams count from 2");
   else if (number > 0)
     out.stream = StreamId{number - 1};
-  out.name = name(node.at("name"));
+  out.name = name(node.at("name").string());
   auto const args = node.at("args");
   out.kind = args.at("kind").word<program::WorkKind>();
   if (auto const op = args.find("correlation")) out.op = OpId{index(*op)};
-  if (auto const scope = args.find("scope")) out.scope = name(*scope);
+  out.scope = scope(args);
   for (auto const* const key : {"bytes", "In msg nelems", "Out msg nelems"})
     if (auto const bytes = args.find(key)) out.bytes = Bytes{bytes->integer_from(0)};
   out.issue = time(args.at("issue_ps"));

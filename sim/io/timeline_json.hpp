@@ -12,8 +12,9 @@
 ///     decimals, a nanosecond short so that spans which touch do not overlap in a viewer; "pid" is its track and "tid"
 ///     its stream, both counted from 1 because viewers treat 0 apart; thread 1 is the host, stream s is thread s + 2.
 ///     "cat" is "kernel", "gpu_memcpy" or "cpu_op"; "args" has the kind of work, "device" (the track) and "stream",
-///     counted from 0, the op as "correlation", the scope, the four times in picoseconds, a copy's "bytes", and a
-///     communication's "Collective name", "dtype" (always "Byte") and "In msg nelems" or "Out msg nelems" or both;
+///     counted from 0, the op as "correlation", the scope as a text, its unit, pass and micro-batch, the four times in
+///     picoseconds, a copy's "bytes", and a communication's "Collective name", "dtype" (always "Byte") and "In msg
+///     nelems" or "Out msg nelems" or both;
 ///   - each track's step is the "user_annotation" ProfilerStep#0 on the host's thread;
 ///   - metadata events, "ph": "M", name tracks by rank, how many are alike, and role, and sort them and their streams;
 ///   - an arrow, "ph": "s" and "f" with one "id", goes from the moment at which the host issued a communication, an

@@ -11,6 +11,7 @@
 #include "sim/io/json_writer.hpp"
 #include "sim/io/link_rates.hpp"
 #include "sim/io/quantity.hpp"
+#include "sim/io/scope_json.hpp"
 #include "sim/io/timeline_json.hpp"
 
 namespace twinstep::io {
@@ -56,7 +57,12 @@ using Held = std::array<std::array<std::int64_t, kEnumSize<MemoryCategory>>, kEn
 
 class TimelineWriter {
  public:
-  explicit TimelineWriter(Timeline const& timeline) : timeline_{timeline} {}
+  explicit TimelineWriter(Timeline const& timeline) : timeline_{timeline} {
+    for (auto const& scope : timeline.scopes) scopes_.push_back(io::scope_members(scope, timeline.names));
+    for (std::size_t i = 0; i < scopes_.size(); ++i)
+      scope_members_.push_back(
+          fmt::format(R"("scope": {}, {}, )", json_string(timeline.text(program::ScopeId{i})), scopes_[i]));
+  }
   std::string write();
 
  private:
@@ -97,6 +103,8 @@ class TimelineWriter {
   void write_manifest();
 
   Timeline const& timeline_;
+  std::vector<std::string> scopes_;         // as members of an object
+  std::vector<std::string> scope_members_;  // of a span, with the text for people
   std::string out_;
   bool is_first_event_ = true;
   std::int64_t arrows_ = 0;
@@ -150,7 +158,7 @@ void TimelineWriter::write_span(Span const& span) {
       microseconds(nanoseconds(span.start)), microseconds(shown_length(span)), name_of(span.kind));
   if (span.stream.exists()) put(R"("device": {}, "stream": {}, )", span.track.index(), span.stream.index());
   if (span.op.exists()) put(R"("correlation": {}, )", span.op.index());
-  if (span.scope.exists()) put(R"("scope": {}, )", json_string(timeline_.text(span.scope)));
+  if (span.scope.exists()) out_ += scope_members_[span.scope.index()];
   if (program::is_communication(span.kind))
     write_message(span);
   else if (span.bytes != Bytes{})
@@ -243,6 +251,8 @@ void TimelineWriter::write_rest() {
       timeline_.step_time.count(), timeline_.events, timeline_.wire.intra.count(), timeline_.wire.inter.count());
   put("\"names\": [");
   lines(timeline_.names, [&](std::string const& name) { out_ += json_string(name); });
+  put("],\n\"scopes\": [");
+  lines(scopes_, [&](std::string const& members) { put("{{{}}}", members); });
   put("],\n\"tracks\": [");
   lines(timeline_.tracks, [&](Track const& track) {
     auto streams = std::vector<std::string>{};

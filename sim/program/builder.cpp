@@ -14,6 +14,10 @@ StreamId RoleBuilder::stream(std::string_view name, bool is_on_host) {
   return StreamId{role_->streams.size() - 1};
 }
 
+void RoleBuilder::enter(Scope const& scope) {
+  scope_ = program_->scope(scope);
+}
+
 void RoleBuilder::reserve(std::size_t operations) {
   constexpr std::size_t kOperandsPerOperation = 5;
   role_->operations.reserve(operations);

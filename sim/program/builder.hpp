@@ -29,7 +29,7 @@ class ProgramBuilder;
 /// Writes the program of one role, operation by operation, in the order in which the host issues them.
 ///
 /// Streams are used as in CUDA: `wait(stream, op)` makes the next operation on `stream` wait for `op`. Everything
-/// added lies in the current scope, which names the place in the model ("layer.17.backward").
+/// added lies in the current scope: a unit of the model, a pass over it and a micro-batch.
 class RoleBuilder {
  public:
   [[nodiscard]] StreamId stream(std::string_view name, bool is_on_host = false);
@@ -38,8 +38,7 @@ class RoleBuilder {
   /// Adds a buffer; its name and scope come from the arguments and the current scope.
   BufferId buffer(Buffer buffer);
 
-  void enter(NameId scope) { scope_ = scope; }
-  [[nodiscard]] NameId scope() const { return scope_; }
+  void enter(Scope const& scope);
 
   /// Everything added to `stream` from now on comes after `op`, whatever stream that is on.
   void wait(StreamId stream, OpId op);
@@ -69,7 +68,7 @@ class RoleBuilder {
 
   Role* role_;
   ProgramBuilder* program_;
-  NameId scope_;
+  ScopeId scope_;
   std::vector<std::vector<OpId>> pending_waits_;  // by stream
   std::vector<OpId> last_on_;                     // by stream
 };
@@ -90,6 +89,8 @@ class ProgramBuilder {
   NameId name(std::string_view text);
   /// The axes of these names, of the first grid that has them all. Requires that one has.
   [[nodiscard]] GridAxes along(std::initializer_list<std::string_view> axes) const;
+  /// The id of a scope; the same scope has one id, and one that says nothing has none.
+  ScopeId scope(Scope const& scope) { return scope_ids_.id_of(scope, program_.scopes); }
   CommunicatorId communicator(std::string_view name, GridAxes along);
   CommunicatorId communicator(std::string_view name, std::initializer_list<std::string_view> axes) {
     return communicator(name, along(axes));
@@ -108,6 +109,7 @@ class ProgramBuilder {
   StepProgram program_;
   std::deque<std::string> texts_;  // its names until finish, at stable addresses
   std::unordered_map<std::string_view, NameId> ids_;
+  ScopeIds scope_ids_;
   std::list<Role> roles_;  // stable addresses until finish
   std::list<RoleBuilder> builders_;
 };

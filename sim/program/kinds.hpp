@@ -43,6 +43,21 @@ enum class Function : std::uint8_t {
   return function == Function::kAdamW || function == Function::kSgdMomentum || function == Function::kAdamW8Bit;
 }
 
+/// What a training step does with a unit of the model. Scopes end in these words: "layer.17.backward".
+enum class Pass : std::uint8_t {
+  kNone,  ///< nothing of these: work that is no training, or that the passes share
+  kForward,
+  kRecompute,       ///< forward again, for its activations
+  kBackward,        ///< gradients of inputs and, where nothing splits them off, of weights
+  kWeightGradient,  ///< split off from backward
+  kUpdate
+};
+
+/// Whether it is part of going back through the model.
+[[nodiscard]] constexpr bool goes_back(Pass pass) {
+  return pass == Pass::kRecompute || pass == Pass::kBackward || pass == Pass::kWeightGradient;
+}
+
 /// What memory holds, in the words of the ledger.
 enum class MemoryCategory : std::uint8_t {
   kParameters,
@@ -95,6 +110,11 @@ enum class WorkKind : std::uint8_t {
 
 namespace twinstep {
 
+template <>
+struct EnumNames<program::Pass> {
+  static constexpr std::array<std::string_view, 6> values{"none",     "forward",         "recompute",
+                                                          "backward", "weight_gradient", "optimizer"};
+};
 template <>
 struct EnumNames<program::Reduction> {
   static constexpr std::array<std::string_view, 4> values{"sum", "average", "max", "min"};

@@ -10,6 +10,7 @@
 #include "sim/base/units.hpp"
 #include "sim/program/kinds.hpp"
 #include "sim/program/rank_value.hpp"
+#include "sim/program/scope.hpp"
 
 /// What a rank does. Operations are logical: shapes, bytes and communicators; never the duration of a kernel, never
 /// an algorithm.
@@ -142,8 +143,8 @@ using Work = std::variant<Gemm, Attention, Elementwise, Communication, Copy, Del
 /// every operation that it waits for has ended; it may wait only for operations issued earlier, so a rank's program
 /// has no cycle. Without a stream it is a host operation: the host itself waits, then works.
 struct Operation {
-  NameId name;                 ///< what: "attention.query.forward"
-  NameId scope;                ///< where: "layer.17.backward"
+  NameId name;                 ///< what: "attention.query"
+  ScopeId scope;               ///< unit, pass and micro-batch; none for what is no part of a model's step
   StreamId stream;             ///< none for a host operation
   std::uint32_t launches = 1;  ///< kernels that the host launches for it
   IndexRange waits;            ///< in Role::waits

@@ -65,7 +65,7 @@ std::int64_t StepProgram::multiplicity(RoleId role) const {
 }
 
 std::string StepProgram::describe(Operation const& op) const {
-  auto out = std::string{text(op.scope)};
+  auto out = text(op.scope);
   if (!out.empty()) out += '/';
   return out.append(text(op.name));
 }

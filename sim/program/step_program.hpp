@@ -26,7 +26,7 @@ struct Stream {
 /// first operation that touches it and released after the last, so lifetimes follow from use.
 struct Buffer {
   NameId name;
-  NameId scope;
+  ScopeId scope;
   RankValue elements;
   DataType type = DataType::kBf16;
   MemoryCategory category = MemoryCategory::kActivations;
@@ -102,6 +102,7 @@ struct StepFacts {
 struct StepProgram {
   Grids grids;
   NameTable names;
+  std::vector<Scope> scopes;
   std::vector<Variation> variations;
   std::vector<Communicator> communicators;
   std::vector<Role> roles;
@@ -112,6 +113,10 @@ struct StepProgram {
   [[nodiscard]] std::string_view text(NameId name) const {
     return name.exists() ? std::string_view{names[name.index()]} : std::string_view{};
   }
+  [[nodiscard]] std::string text(ScopeId scope) const {
+    return scope.exists() ? scope_text(scopes[scope.index()], names) : std::string{};
+  }
+  [[nodiscard]] Pass pass_of(ScopeId scope) const { return scope.exists() ? scopes[scope.index()].pass : Pass::kNone; }
   /// `value` on one rank.
   [[nodiscard]] std::int64_t evaluate(RankValue value, RankId rank) const;
   [[nodiscard]] bool plays(Role const& role, RankId rank) const;

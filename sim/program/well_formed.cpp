@@ -32,6 +32,7 @@ class IdCheck {
   [[nodiscard]] std::string words(Place const& place) const;
   bool are_axes(GridAxes along) const;
   bool name_is_missing(NameId name) const { return !name.exists() || name.index() >= program_.names.size(); }
+  bool scope_is_missing(ScopeId scope) const { return scope.exists() && scope.index() >= program_.scopes.size(); }
   template <class IdType, class Table>
   void expect(IdType id, Table const& table, Place const& place, char const* what);
   void check(RankValue value, Place const& place) {
@@ -67,6 +68,13 @@ std::string IdCheck::words(Place const& place) const {
 }
 
 void IdCheck::run() {
+  for (std::size_t i = 0; i < program_.scopes.size(); ++i) {
+    auto const& scope = program_.scopes[i];
+    if (scope == Scope{}) say(fmt::format("scope {} says nothing", i));
+    if (scope.unit.exists() && name_is_missing(scope.unit))
+      say(fmt::format("scope {} is of a unit that has no name", i));
+  }
+  if (!defects_.empty()) return;  // scopes are in the words of what follows
   for (std::size_t i = 0; i < program_.variations.size(); ++i) check_variation(i);
   for (std::size_t i = 0; i < program_.communicators.size(); ++i) {
     if (name_is_missing(program_.communicators[i].name)) say(fmt::format("communicator {} has no name", i));
@@ -121,14 +129,17 @@ void IdCheck::check_buffer(Role const& role, BufferId id) {
     say(fmt::format("role \"{}\": buffer {} {}", program_.text(role.name), id.index(), what));
   };
   if (name_is_missing(buffer.name)) say_it("has no name");
-  if (buffer.scope.exists() && name_is_missing(buffer.scope)) say_it("has a scope that is no text");
+  if (scope_is_missing(buffer.scope)) say_it("has a scope that the program does not list");
   check(buffer.elements, {role, {}, id});
 }
 
 void IdCheck::check_operation(Role const& role, OpId id) {
   auto const& op = role.operations[id.index()];
-  if (name_is_missing(op.name) || (op.scope.exists() && name_is_missing(op.scope)))
+  if (name_is_missing(op.name))
     return say(fmt::format("role \"{}\": op {} has no name", program_.text(role.name), id.index()));
+  if (scope_is_missing(op.scope))
+    return say(fmt::format("role \"{}\": op {} has a scope that the program does not list", program_.text(role.name),
+                           id.index()));
   auto const place = Place{role, id, {}};
   if (op.stream.exists()) expect(op.stream, role.streams, place, "stream");
   if (!lies_inside(op.waits, role.waits.size()))

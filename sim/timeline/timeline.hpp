@@ -10,6 +10,7 @@
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
 #include "sim/program/kinds.hpp"
+#include "sim/program/scope.hpp"
 
 /// What an executor hands back: who was busy with what, when, and what it held in memory. Reports and comparisons
 /// read timelines without knowing whether a virtual or a real clock made them.
@@ -60,7 +61,7 @@ struct Span {
   StreamId stream;  ///< none for the host
   OpId op;          ///< in the role's program
   NameId name;
-  NameId scope;
+  program::ScopeId scope;
   program::WorkKind kind{};
   Bytes bytes;  ///< payload of communications and copies, else 0
   Time issue;   ///< the host issued it
@@ -109,7 +110,8 @@ struct Traffic {
 /// The record of one step. Spans are ordered by track, then by op; memory samples and traffic by track, then by time.
 struct Timeline {
   Manifest manifest;
-  std::vector<std::string> names;  ///< texts of the spans, by NameId
+  std::vector<std::string> names;      ///< texts of the spans, by NameId
+  std::vector<program::Scope> scopes;  ///< of the spans, by ScopeId
   std::vector<Track> tracks;
   std::vector<Span> spans;
   std::vector<MemorySample> memory;
@@ -122,6 +124,12 @@ struct Timeline {
 
   [[nodiscard]] std::string_view text(NameId name) const {
     return name.exists() ? std::string_view{names[name.index()]} : std::string_view{};
+  }
+  [[nodiscard]] std::string text(program::ScopeId scope) const {
+    return scope.exists() ? program::scope_text(scopes[scope.index()], names) : std::string{};
+  }
+  [[nodiscard]] program::Pass pass_of(Span const& span) const {
+    return span.scope.exists() ? scopes[span.scope.index()].pass : program::Pass::kNone;
   }
 };
 

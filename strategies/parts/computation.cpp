@@ -1,17 +1,10 @@
 #include "strategies/parts/computation.hpp"
 
-#include <fmt/core.h>
-
 namespace twinstep::strategies {
 
 using namespace program;
-using enum Pass;
 
 namespace {
-
-constexpr std::size_t index_of(Pass pass) {
-  return static_cast<std::size_t>(pass);
-}
 
 std::vector<bool> slots_used(UnitWork const& unit, std::vector<Kernel> const& kernels) {
   auto is_used = std::vector<bool>(unit.slots.size());
@@ -45,12 +38,7 @@ Computation::Computation(StepContext& context, DataParallel& strategy, Recompute
     kind.is_used_forward = slots_used(unit, unit.forward);
     kind.is_used_backward = slots_used(unit, unit.backward);
   }
-  for (auto const unit : context.model.units) {
-    auto const name = unit_name(context.model, unit);
-    scopes_[index_of(kForward)].push_back(context.program.name(name + ".forward"));
-    scopes_[index_of(kBackward)].push_back(context.program.name(name + ".backward"));
-    scopes_[index_of(kRecompute)].push_back(context.program.name(name + ".recompute"));
-  }
+  for (auto const unit : context.model.units) names_.push_back(context.program.name(unit_name(context.model, unit)));
 }
 
 Region Computation::new_buffer(std::size_t unit, std::size_t slot) {
@@ -62,28 +50,27 @@ Region Computation::new_buffer(std::size_t unit, std::size_t slot) {
 /// The batch's own tensors were there before the step; every micro-batch has its own.
 Region Computation::data(std::size_t unit, std::size_t slot) {
   auto const& tensor = work(unit).slots[slot];
-  return context_.role.whole(
-      context_.role.buffer({.name = kind(unit).slots[slot],
-                            .scope = context_.program.name(fmt::format("micro_batch.{}", context_.micro_step)),
-                            .elements = tensor.elements,
-                            .type = tensor.type,
-                            .category = tensor.category,
-                            .is_persistent = true}));
+  return context_.role.whole(context_.role.buffer({.name = kind(unit).slots[slot],
+                                                   .scope = context_.program.scope({.micro_batch = micro_batch()}),
+                                                   .elements = tensor.elements,
+                                                   .type = tensor.type,
+                                                   .category = tensor.category,
+                                                   .is_persistent = true}));
 }
 
 Region Computation::place(std::size_t unit, std::size_t slot, Pass pass) {
   auto const& tensor = work(unit).slots[slot];
   switch (tensor.kind) {
     case SlotKind::kInput: return outputs_[unit - 1];
-    case SlotKind::kOutput: return pass == kForward ? outputs_[unit] = new_buffer(unit, slot) : outputs_[unit];
+    case SlotKind::kOutput: return pass == Pass::kForward ? outputs_[unit] = new_buffer(unit, slot) : outputs_[unit];
     case SlotKind::kInputGradient: return new_buffer(unit, slot);
     case SlotKind::kOutputGradient: return gradient_;
     case SlotKind::kParameter:
     case SlotKind::kParameterGradient: break;  // when a kernel comes to it
-    case SlotKind::kSaved: return pass == kBackward ? regions_[unit][slot] : new_buffer(unit, slot);
+    case SlotKind::kSaved: return pass == Pass::kBackward ? regions_[unit][slot] : new_buffer(unit, slot);
     case SlotKind::kTemporary: return new_buffer(unit, slot);
     case SlotKind::kData:  // backward finds what forward used; targets come in with the loss
-      return pass == kForward || !kind(unit).is_used_forward[slot] ? data(unit, slot) : regions_[unit][slot];
+      return pass == Pass::kForward || !kind(unit).is_used_forward[slot] ? data(unit, slot) : regions_[unit][slot];
   }
   return {};
 }
@@ -91,7 +78,7 @@ Region Computation::place(std::size_t unit, std::size_t slot, Pass pass) {
 /// Finds or makes a place for every tensor that forward or backward of a unit touches, parameters and their gradients
 /// apart.
 void Computation::place(std::size_t unit, Pass pass) {
-  auto const& is_used = pass == kForward ? kind(unit).is_used_forward : kind(unit).is_used_backward;
+  auto const& is_used = pass == Pass::kForward ? kind(unit).is_used_forward : kind(unit).is_used_backward;
   regions_[unit].resize(is_used.size());
   for (std::size_t slot = 0; slot < is_used.size(); ++slot)
     if (is_used[slot] && !is_of_parameter(work(unit).slots[slot])) regions_[unit][slot] = place(unit, slot, pass);
@@ -167,11 +154,11 @@ OpId Computation::emit(std::size_t unit, Kernel const& kernel, NameId name, Pass
 }
 
 void Computation::forward(std::size_t unit) {
-  context_.role.enter(scopes_[index_of(kForward)][unit]);
+  enter(unit, Pass::kForward);
   strategy_.before_forward(unit);
-  place(unit, kForward);
+  place(unit, Pass::kForward);
   auto const& kernels = work(unit).forward;
-  for (std::size_t i = 0; i < kernels.size(); ++i) emit(unit, kernels[i], kind(unit).forward[i], kForward);
+  for (std::size_t i = 0; i < kernels.size(); ++i) emit(unit, kernels[i], kind(unit).forward[i], Pass::kForward);
   leave_module();
   strategy_.after_forward(unit);
   if (offload_) offload_->store(unit, kept_on_device(unit));
@@ -206,16 +193,16 @@ void Computation::fetch_segment(std::size_t last) {
 void Computation::recompute(std::size_t unit) {
   auto const& again = recomputed_.of(unit);
   if (again.kernels.empty()) return;
-  context_.role.enter(scopes_[index_of(kRecompute)][unit]);
+  enter(unit, Pass::kRecompute);
   place_again(unit, again);
-  for (auto const i : again.kernels) emit(unit, work(unit).forward[i], kind(unit).forward[i], kRecompute);
+  for (auto const i : again.kernels) emit(unit, work(unit).forward[i], kind(unit).forward[i], Pass::kRecompute);
   leave_module();
 }
 
 /// The last unit's own recomputation is part of its backward; the others' parameters are there for it and go again.
 void Computation::recompute_segment(std::size_t first, std::size_t last) {
   for (auto unit = first; unit < last; ++unit) {
-    context_.role.enter(scopes_[index_of(kRecompute)][unit]);
+    enter(unit, Pass::kRecompute);
     strategy_.before_forward(unit);
     recompute(unit);
     strategy_.after_forward(unit);
@@ -228,11 +215,11 @@ void Computation::backward(std::size_t unit) {
   if (ends_segment) recompute_segment(recomputed_.segment_begin(unit), unit);
   strategy_.before_backward(unit);
   if (ends_segment) recompute(unit);
-  context_.role.enter(scopes_[index_of(kBackward)][unit]);
-  place(unit, kBackward);
+  enter(unit, Pass::kBackward);
+  place(unit, Pass::kBackward);
   auto const& kernels = work(unit).backward;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    auto const op = emit(unit, kernels[i], kind(unit).backward[i], kBackward);
+    auto const op = emit(unit, kernels[i], kind(unit).backward[i], Pass::kBackward);
     for (auto const tensor : context_.parameters.completed_by(unit, i))
       strategy_.gradient_is_ready(context_.parameters.at(unit, tensor), op);
   }

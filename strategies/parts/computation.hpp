@@ -23,8 +23,6 @@ class Computation {
   void backward(std::size_t unit);
 
  private:
-  static constexpr std::size_t kPasses = 3;
-
   /// What is the same for every unit of one kind.
   struct Kind {
     std::vector<NameId> slots;
@@ -38,6 +36,8 @@ class Computation {
   [[nodiscard]] Kind const& kind(std::size_t unit) const {
     return kinds_[static_cast<std::size_t>(context_.model.units[unit].kind)];
   }
+  [[nodiscard]] std::int32_t micro_batch() const { return static_cast<std::int32_t>(context_.micro_step); }
+  void enter(std::size_t unit, Pass pass) { context_.role.enter({names_[unit], pass, micro_batch()}); }
   void place(std::size_t unit, Pass pass);
   [[nodiscard]] program::Region place(std::size_t unit, std::size_t slot, Pass pass);
   void place_again(std::size_t unit, Recomputation const& again);
@@ -56,14 +56,13 @@ class Computation {
   RecomputedUnits const& recomputed_;
   std::optional<ActivationOffload> offload_;
   std::vector<Kind> kinds_;
-  std::vector<NameId> scopes_[kPasses];                // by unit
+  std::vector<NameId> names_;                          // of units
   std::vector<std::vector<program::Region>> regions_;  // by unit, then slot: where its tensors lie now
   std::vector<program::Region> outputs_;               // by unit
   program::Region gradient_;                           // of the output of the unit whose backward comes next
-  NameId data_scope_;
-  ModuleId module_;                        // whose kernels are being written; none between modules
-  Pass pass_ = Pass::kForward;             // in which
-  std::vector<program::Access> accesses_;  // scratch
+  ModuleId module_;                                    // whose kernels are being written; none between modules
+  Pass pass_ = Pass::kForward;                         // in which
+  std::vector<program::Access> accesses_;              // scratch
 };
 
 }  // namespace twinstep::strategies

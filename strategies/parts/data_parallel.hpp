@@ -57,8 +57,7 @@ struct StepContext {
   [[nodiscard]] std::size_t units() const { return model.units.size(); }
 };
 
-/// A pass over the kernels of a unit.
-enum class Pass : std::uint8_t { kForward, kRecompute, kBackward };
+using program::Pass;
 
 /// Where a data-parallel strategy keeps parameters and gradients, and what it communicates around the computation.
 ///

@@ -42,10 +42,10 @@ std::size_t widest_line(std::string const& text) {
 timeline::Timeline measured_step() {
   auto builder = tests::TimelineBuilder{};
   builder.track("every", 0, 1);
-  builder.scope("layer.0.forward").add(WorkKind::kGemm, "up", 6_ms, 10_ms, 10_ms, 46_ms);
+  builder.scope("layer.0", program::Pass::kForward).add(WorkKind::kGemm, "up", 6_ms, 10_ms, 10_ms, 46_ms);
   builder.communicate(WorkKind::kAllGather, "next", 30_ms, 30_ms, 50_ms);
   builder.compute(WorkKind::kAttention, "core", {50_ms, 60_ms});
-  builder.scope("layer.0.backward").communicate(WorkKind::kReduceScatter, "sum", 55_ms, 55_ms, 79_ms);
+  builder.scope("layer.0", program::Pass::kBackward).communicate(WorkKind::kReduceScatter, "sum", 55_ms, 55_ms, 79_ms);
   builder.scope("").compute(WorkKind::kElementwise, "norm", {79_ms, 80_ms});
   builder.compute(WorkKind::kElementwise, "update", {80_ms, 95_ms});
   builder.host("read loss", {95_ms, 110_ms});

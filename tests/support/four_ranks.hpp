@@ -37,7 +37,7 @@ inline program::StepProgram four_ranks() {
   auto& role = builder.role("main");
   auto const compute = role.stream("compute");
   auto const comm = role.stream("comm");
-  role.enter(builder.name("layer.0"));
+  role.enter({.unit = builder.name("layer.0")});
   auto const input = role.buffer(fp32(builder.name("input"), 6));
   auto const weight = role.buffer(fp32(builder.name("weight"), 12, true));
   auto const output = role.buffer(fp32(builder.name("output"), 8));

@@ -225,8 +225,8 @@ StepProgram pipeline_of_two_stages() {
   auto const tail_main = tail.stream("main");
   auto const tail_comm = tail.stream("comm");
   for (auto const* batch : {"batch.0", "batch.1"}) {
-    head.enter(small.builder.name(batch));
-    tail.enter(small.builder.name(batch));
+    head.enter({.unit = small.builder.name(batch)});
+    tail.enter({.unit = small.builder.name(batch)});
     auto const made = small.temporary(head, "activation", 12);
     auto const came = small.temporary(tail, "activation", 12);
     auto const gradient = small.temporary(tail, "gradient", 12);

@@ -27,10 +27,10 @@ inline timeline::Timeline full_step() {
   using program::WorkKind;
   auto builder = TimelineBuilder{};
   builder.track("every", 0, 2);
-  builder.scope("layer.0.forward").add(WorkKind::kGemm, "up", 6_ms, 10_ms, 10_ms, 40_ms);
+  builder.scope("layer.0", program::Pass::kForward).add(WorkKind::kGemm, "up", 6_ms, 10_ms, 10_ms, 40_ms);
   builder.communicate(WorkKind::kAllGather, "next", 30_ms, 30_ms, 50_ms);
   builder.compute(WorkKind::kAttention, "core", {50_ms, 60_ms});
-  builder.scope("layer.0.backward").communicate(WorkKind::kReduceScatter, "sum", 55_ms, 65_ms, 75_ms);
+  builder.scope("layer.0", program::Pass::kBackward).communicate(WorkKind::kReduceScatter, "sum", 55_ms, 65_ms, 75_ms);
   builder.copy("offload", {70_ms, 80_ms});
   builder.scope("").compute(WorkKind::kElementwise, "update", {80_ms, 95_ms});
   builder.host("read loss", {95_ms, 100_ms});

@@ -29,9 +29,9 @@ class TimelineBuilder {
     add_track(std::move(role), rank, multiplicity);
     return *this;
   }
-  /// Names of the spans from now on lie in `scope`.
-  TimelineBuilder& scope(std::string_view scope) {
-    scope_ = scope.empty() ? NameId{} : intern(scope);
+  /// Spans from now on lie in `unit` and `pass`.
+  TimelineBuilder& scope(std::string_view unit, program::Pass pass = program::Pass::kNone) {
+    scope_ = scope_ids_.id_of({unit.empty() ? NameId{} : intern(unit), pass}, made_.scopes);
     return *this;
   }
 
@@ -91,7 +91,8 @@ class TimelineBuilder {
   }
 
   timeline::Timeline made_;
-  NameId scope_;
+  program::ScopeIds scope_ids_;
+  program::ScopeId scope_;
   std::size_t ops_ = 0;
 };
 

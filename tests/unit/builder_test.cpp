@@ -68,6 +68,26 @@ TEST_CASE("everything lies in the scope that was entered last", "[program][build
   CHECK(program.describe(role.operations[1]) == "layer.0/multiply");
 }
 
+TEST_CASE("names of scopes are made from unit, pass and micro-batch", "[program][builder]") {
+  auto builder = ProgramBuilder{Grid{}};
+  auto const layer = builder.name("layer.17");
+  auto const first = builder.scope({layer, Pass::kBackward, 0});
+  auto const second = builder.scope({layer, Pass::kBackward, 1});
+  auto const update = builder.scope({.pass = Pass::kUpdate});
+  auto const data = builder.scope({.micro_batch = 3});
+  CHECK(first != second);
+  CHECK(builder.scope({layer, Pass::kBackward, 0}) == first);
+  CHECK_FALSE(builder.scope({}).exists());
+  auto const program = std::move(builder).finish();
+  CHECK(program.text(first) == "layer.17.backward");
+  CHECK(program.text(second) == "layer.17.backward");
+  CHECK(program.text(update) == "optimizer");
+  CHECK(program.text(data) == "micro_batch.3");
+  CHECK(program.text(ScopeId{}).empty());
+  CHECK(program.pass_of(second) == Pass::kBackward);
+  CHECK(program.pass_of(data) == Pass::kNone);
+}
+
 TEST_CASE("the operands of a group are those of its parts, in order", "[program][builder]") {
   auto builder = ProgramBuilder{Grid{{{"pipeline", 2}}}};
   auto const pipeline = builder.communicator("pipeline", {"pipeline"});

@@ -50,7 +50,7 @@ program::StepProgram one_operation(program::Work const& work) {
   auto small = tests::SmallProgram{1};
   auto& role = small.builder.role("worker");
   auto const buffer = small.temporary(role, "buffer", 4);
-  role.enter(small.builder.name("layer.0"));
+  role.enter({.unit = small.builder.name("layer.0")});
   role.add(role.stream("main"), small.builder.name("op"), work, {program::updates(role.whole(buffer))});
   return std::move(small.builder).finish();
 }
@@ -138,7 +138,7 @@ TEST_CASE("after an error the step does not count", "[cpu][failures]") {
 TEST_CASE("element types other than fp32 and fp64 are refused with the way out", "[cpu][failures]") {
   auto small = tests::SmallProgram{1};
   auto& role = small.builder.role("worker");
-  role.enter(small.builder.name("layer.0"));
+  role.enter({.unit = small.builder.name("layer.0")});
   small.persistent(role, "weight", 4, DataType::kBf16);
   CHECK_THROWS_WITH(run(std::move(small.builder).finish()),
                     "role \"worker\": buffer \"weight\" in scope \"layer.0\" holds bf16: the CPU executor computes in "

@@ -24,7 +24,7 @@ program::StepProgram one_operation(program::Work const& work, DataType type = Da
   auto small = tests::SmallProgram{1};
   auto& role = small.builder.role("worker");
   auto const buffer = small.temporary(role, "buffer", 4, type);
-  role.enter(small.builder.name("layer.0"));
+  role.enter({.unit = small.builder.name("layer.0")});
   role.add(role.stream("main", is_on_host), small.builder.name("op"), work, {program::updates(role.whole(buffer))});
   return std::move(small.builder).finish();
 }

@@ -76,14 +76,15 @@ TEST_CASE("both candidates for the peak are seen: in the loss, and in backward w
   // Issued: forward at 1, the loss's backward at 3, a block's recomputation at 5 and its backward at 6, the update
   // at 8. Held: 10 and 2 of logits at 2; 15 at 4, with logits; 9 at 5; 11 at 7; 20 at 9, in no pass.
   auto builder = tests::TimelineBuilder{};
-  auto const issue = [&](std::string_view scope, std::string_view name, Time at) {
-    builder.scope(scope).compute(WorkKind::kGemm, name, {at, at + 1_us});
+  auto const issue = [&](std::string_view unit, program::Pass pass, std::string_view name, Time at) {
+    builder.scope(unit, pass).compute(WorkKind::kGemm, name, {at, at + 1_us});
   };
-  issue("head.forward", "logits", 1_us);
-  issue("head.backward", "cross_entropy", 3_us);
-  issue("layer.0.recompute", "up", 5_us);
-  issue("layer.0.backward", "down", 6_us);
-  issue("", "update", 8_us);
+  using enum program::Pass;
+  issue("head", kForward, "logits", 1_us);
+  issue("head", kBackward, "cross_entropy", 3_us);
+  issue("layer.0", kRecompute, "up", 5_us);
+  issue("layer.0", kBackward, "down", 6_us);
+  issue("", kNone, "update", 8_us);
   builder.memory(1_us, MemoryCategory::kActivations, 10_GiB)
       .memory(2_us, MemoryCategory::kLogits, 2_GiB)
       .memory(4_us, MemoryCategory::kLogits, 3_GiB)

@@ -28,7 +28,7 @@ StepProgram everything() {
     auto& role = builder.role("stage" + std::to_string(stage), {{"pipeline", stage}});
     auto const compute = role.stream("compute");
     auto const cpu = role.stream("cpu", true);
-    role.enter(builder.name("block"));
+    role.enter({.unit = builder.name("block")});
     auto const x = role.buffer(fp32(builder.name("x"), 10, true));
     auto const gradient = role.buffer(fp32(builder.name("gradient"), 100));
     auto host_buffer = fp32(builder.name("offloaded"), 10);
@@ -118,6 +118,40 @@ TEST_CASE("a program of several grids is read as it was written", "[io][program_
                     Catch::Contains("found \"tenser\", expected one of the axes; did you mean \"tensor\"?"));
   CHECK_THROWS_WITH(program_in(changed(text, R"("expert", "size": 4)", R"("expert", "size": 2)")),
                     Catch::Contains("found a grid of 4 ranks, expected 8 as in grid \"dense\""));
+}
+
+TEST_CASE("units, passes and micro-batches are read as they were written", "[io][program_json]") {
+  auto builder = ProgramBuilder{Grid{}};
+  auto& role = builder.role("main");
+  auto const stream = role.stream("compute");
+  for (std::int32_t batch = 0; batch < 2; ++batch) {
+    role.enter({builder.name("layer.0"), Pass::kRecompute, batch});
+    role.add(stream, builder.name("sleep"), Delay{Duration{1000}}, {});
+  }
+  role.enter({.pass = Pass::kUpdate});
+  role.add(stream, builder.name("sleep"), Delay{Duration{1000}}, {});
+  auto const program = std::move(builder).finish();
+  auto const text = io::to_json(program);
+  CHECK(program_in(text) == program);
+  CHECK_THAT(text, Catch::Contains(R"("unit": "layer.0", "pass": "recompute", "micro_batch": 1)"));
+}
+
+TEST_CASE("the text of a scope says unit and pass where a file has no fields", "[io][program_json]") {
+  auto const program = program_in(R"({"kind": "step-program", "mesh": [],
+    "roles": [{"name": "main", "streams": [{"name": "compute"}], "operations": [
+      {"name": "a", "scope": "layer.0.recompute", "stream": "compute", "launches": 1, "work": {"delay": "1 us"}},
+      {"name": "b", "scope": "optimizer", "stream": "compute", "launches": 1, "work": {"delay": "1 us"}},
+      {"name": "c", "scope": "micro_batch.3", "stream": "compute", "launches": 1, "work": {"delay": "1 us"}},
+      {"name": "d", "scope": "layer.0", "stream": "compute", "launches": 1, "work": {"delay": "1 us"}}]}]})");
+  auto const& operations = program.roles[0].operations;
+  auto const scope = [&](std::size_t op) { return program.scopes[operations[op].scope.index()]; };
+  auto const layer = scope(0).unit;
+  CHECK(program.text(layer) == "layer.0");
+  CHECK(scope(0) == Scope{layer, Pass::kRecompute});
+  CHECK(scope(1) == Scope{.pass = Pass::kUpdate});
+  CHECK(scope(2) == Scope{.micro_batch = 3});
+  CHECK(scope(3) == Scope{layer});
+  CHECK(program.describe(operations[0]) == "layer.0.recompute/a");
 }
 
 TEST_CASE("a wrong program file is refused at the place that is wrong", "[io][program_json]") {

@@ -13,6 +13,7 @@ timeline::Timeline record_of(program::StepProgram const& program) {
   auto out = timeline::Timeline{};
   out.manifest.world_size = 1;
   out.names = program.names;
+  out.scopes = program.scopes;
   out.tracks.push_back({"worker", RankId{0}, 1, {"main", "side"}});
   auto const& role = program.roles.front();
   for (std::size_t i = 0; i < role.operations.size(); ++i) {

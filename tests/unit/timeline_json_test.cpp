@@ -35,22 +35,23 @@ Timeline two_tracks() {
                        .peak = FlopsPerSecond{989.4e12},
                        .memory_capacity = 80_GB};
   timeline.names = {"product", "layer.0", "reduce", "wait"};
+  timeline.scopes = {{NameId{1}, program::Pass::kForward, 2}};
   timeline.tracks = {{"stage0", RankId{0}, 32, {"compute", "comm"}}, {"stage1", RankId{32}, 1, {"compute"}}};
   timeline.tracks[0].allocator = {.segments = 12, .retries = 3};
-  timeline.spans = {
-      {TrackId{0},
-       StreamId{0},
-       OpId{0},
-       NameId{0},
-       NameId{1},
-       WorkKind::kGemm,
-       {},
-       0_ps,
-       5_us,
-       5_us,
-       1234567_ps + 5_us},
-      {TrackId{0}, StreamId{1}, OpId{1}, NameId{2}, NameId{1}, WorkKind::kAllReduce, 64_B, 1_us, 2_us, 3_us, 9_us},
-      {TrackId{1}, {}, OpId{0}, NameId{3}, {}, WorkKind::kHost, {}, 0_ps, 0_ps, 0_ps, 9_us}};
+  timeline.spans = {{TrackId{0},
+                     StreamId{0},
+                     OpId{0},
+                     NameId{0},
+                     program::ScopeId{0},
+                     WorkKind::kGemm,
+                     {},
+                     0_ps,
+                     5_us,
+                     5_us,
+                     1234567_ps + 5_us},
+                    {TrackId{0}, StreamId{1}, OpId{1}, NameId{2}, program::ScopeId{0}, WorkKind::kAllReduce, 64_B, 1_us,
+                     2_us, 3_us, 9_us},
+                    {TrackId{1}, {}, OpId{0}, NameId{3}, {}, WorkKind::kHost, {}, 0_ps, 0_ps, 0_ps, 9_us}};
   timeline.memory = {{TrackId{0}, 0_ps, MemoryCategory::kParameters, MemorySpace::kDevice, 1_KB},
                      {TrackId{0}, 1_us, MemoryCategory::kActivations, MemorySpace::kDevice, 100_B},
                      {TrackId{0}, 1_us, MemoryCategory::kActivations, MemorySpace::kHost, 7_B},
@@ -127,7 +128,10 @@ TEST_CASE("a span is a complete event on its track and stream", "[io][timeline_j
   CHECK(spans[0].at("tid").integer() == 2);
   CHECK(spans[0].at("cat").string() == "kernel");
   CHECK(spans[0].at("args").at("kind").string() == "gemm");
-  CHECK(spans[0].at("args").at("scope").string() == "layer.0");
+  CHECK(spans[0].at("args").at("scope").string() == "layer.0.forward");
+  CHECK(spans[0].at("args").at("unit").string() == "layer.0");
+  CHECK(spans[0].at("args").at("pass").string() == "forward");
+  CHECK(spans[0].at("args").at("micro_batch").integer() == 2);
   // The collective arrives at 2 us and starts at 3 us, when the others have come too.
   CHECK(spans[1].at("ts").number() == 3.0);
   CHECK(spans[1].at("args").at("arrive_ps").integer() == 2'000'000);
@@ -320,6 +324,18 @@ TEST_CASE("each track's step is marked as PyTorch's profiler does", "[io][timeli
     CHECK(event.at("dur").number() * 1e6 == Approx(two_tracks().step_time.count()));
   }
   CHECK(marks == 2);
+}
+
+TEST_CASE("a trace without fields of unit and pass has them from its scopes", "[io][timeline_json]") {
+  auto text = io::to_json(two_tracks());
+  auto const fields = std::string{R"("unit": "layer.0", "pass": "forward", "micro_batch": 2)"};
+  for (auto at = text.find(fields + ", "); at != text.npos; at = text.find(fields + ", "))
+    text.erase(at, fields.size() + 2);
+  text = tests::changed(text, "\"scopes\": [\n{" + fields + "}],\n", "");
+  auto const timeline = timeline_in(text);
+  CHECK(timeline.pass_of(timeline.spans[0]) == program::Pass::kForward);
+  CHECK(timeline.text(timeline.spans[0].scope) == "layer.0.forward");
+  CHECK(timeline.scopes.at(0).micro_batch == program::Scope::kNoMicroBatch);
 }
 
 TEST_CASE("a gather's bytes come out and a reduce_scatter's go in", "[io][timeline_json]") {

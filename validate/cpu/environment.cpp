@@ -52,8 +52,8 @@ Numbers Environment::persistent(program::StepProgram const& program, program::Bu
     throw InputError{
         fmt::format("persistent buffer {} in scope {} of rank {} has {} elements of {}, but an earlier "
                     "step left {} of {}; use a fresh environment for another plan",
-                    quoted(program.text(buffer.name)), quoted(program.text(buffer.scope)), rank.index(), elements,
-                    name_of(buffer.type), numbers.size(), name_of(numbers.type()))};
+                    quoted(program.text(buffer.name)), twinstep::quoted(program.text(buffer.scope)), rank.index(),
+                    elements, name_of(buffer.type), numbers.size(), name_of(numbers.type()))};
   return numbers;
 }
 

@@ -36,6 +36,7 @@ timeline::Timeline timeline_of(program::StepProgram const& program, std::span<Ra
   auto out = timeline::Timeline{};
   out.manifest = manifest_of(program, std::move(how));
   out.names = program.names;
+  out.scopes = program.scopes;
   out.wire = wire;
   for (std::size_t rank = 0; rank < records.size(); ++rank) {
     auto const track = timeline::TrackId{rank};

@@ -22,14 +22,15 @@ constexpr auto kTypesAdvice =
     "the CPU executor computes in fp32 and fp64 only; compile the plan with precision fp32 or fp64";
 
 void require_supported_buffers(StepProgram const& program, Role const& role) {
-  auto seen = std::set<std::pair<NameId, NameId>>{};
+  auto seen = std::set<std::pair<std::string, NameId>>{};
   for (auto const& buffer : role.buffers) {
     auto const name = quoted(program.text(buffer.name));
-    auto const scope = quoted(program.text(buffer.scope));
+    auto const place = program.text(buffer.scope);
+    auto const scope = twinstep::quoted(place);
     if (!is_computed(buffer.type))
       throw InputError{fmt::format("role {}: buffer {} in scope {} holds {}: {}", quoted(program.text(role.name)), name,
                                    scope, name_of(buffer.type), kTypesAdvice)};
-    if (buffer.is_persistent && !seen.emplace(buffer.scope, buffer.name).second)
+    if (buffer.is_persistent && !seen.emplace(place, buffer.name).second)
       throw InputError{fmt::format("role {}: two persistent buffers are called {} in scope {}; give them two names",
                                    quoted(program.text(role.name)), name, scope)};
   }

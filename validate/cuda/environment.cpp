@@ -97,7 +97,7 @@ void* Environment::persistent(program::StepProgram const& program, program::Buff
         "persistent buffer {} in scope {} of rank {} has {} elements of {} in {} memory, but an earlier step left {} "
         "of "
         "{} in {} memory; use a fresh environment for another plan",
-        quoted(program.text(buffer.name)), quoted(program.text(buffer.scope)), rank.index(), elements,
+        quoted(program.text(buffer.name)), twinstep::quoted(program.text(buffer.scope)), rank.index(), elements,
         name_of(buffer.type), name_of(buffer.space), held->elements, name_of(held->type), name_of(held->space))};
   return held->memory->data();
 }

@@ -78,6 +78,7 @@ Timeline empty_timeline_of(StepProgram const& program) {
 Timeline timeline_of(StepProgram const& program, std::span<std::vector<OperationTimes> const> times) {
   auto out = empty_timeline_of(program);
   out.names = program.names;
+  out.scopes = program.scopes;
   for (std::size_t i = 0; i < times.size(); ++i) {
     auto const rank = RankId{i};
     auto const id = timeline::TrackId{i};

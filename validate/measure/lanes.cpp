@@ -26,12 +26,12 @@ class LaneWriter {
   [[nodiscard]] StreamId stream() const { return stream_; }
 
   void prepare(Workload const& work) {
-    role_.enter(builder_.name(name_));
+    role_.enter({.unit = builder_.name(name_)});
     std::visit([this](auto const& each) { prepare(each); }, work);
   }
 
   void repeat(Workload const& work) {
-    role_.enter(builder_.name(name_));
+    role_.enter({.unit = builder_.name(name_)});
     if (auto const* exchange = std::get_if<Exchange>(&work)) {
       add_exchange(builder_, role_, stream_, communicator_, *exchange, plan_);
       return;

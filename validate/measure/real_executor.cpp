@@ -17,7 +17,7 @@ StepProgram sum_program(std::int64_t ranks) {
   auto const world = builder.communicator("world", {"data"});
   auto& role = builder.role("rank");
   auto const stream = role.stream("agreement");
-  role.enter(builder.name(kAgreementScope));
+  role.enter({.unit = builder.name(kAgreementScope)});
   auto const number = role.buffer({.name = builder.name(kName),
                                    .elements = 1,
                                    .type = DataType::kFp64,

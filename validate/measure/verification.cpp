@@ -22,7 +22,7 @@ StepProgram verification_program(Exchange const& exchange, std::int64_t ranks, s
   auto const communicator = builder.communicator("world", {"data"});
   auto& role = builder.role("rank");
   auto const stream = role.stream("verification");
-  role.enter(builder.name(kVerificationScope));
+  role.enter({.unit = builder.name(kVerificationScope)});
   auto const buffer = [&](std::string const& name, MemoryCategory category) {
     return role.buffer({.name = builder.name(name),
                         .elements = capacity,
