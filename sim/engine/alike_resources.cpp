@@ -1,7 +1,7 @@
-#include "sim/engine/alike_resources.hpp"
-
 #include <cstdint>
 #include <unordered_map>
+
+#include "sim/engine/transfers.hpp"
 
 namespace twinstep::engine {
 namespace {

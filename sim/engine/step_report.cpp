@@ -6,7 +6,6 @@
 #include <fmt/core.h>
 
 #include "sim/engine/step.hpp"
-#include "sim/engine/traffic.hpp"
 
 namespace twinstep::engine {
 

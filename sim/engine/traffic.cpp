@@ -1,9 +1,9 @@
-#include "sim/engine/traffic.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <tuple>
 #include <utility>
+
+#include "sim/engine/transfers.hpp"
 
 namespace twinstep::engine {
 namespace {

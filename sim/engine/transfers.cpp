@@ -4,8 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include "sim/engine/alike_resources.hpp"
-
 namespace twinstep::engine {
 
 using namespace program;

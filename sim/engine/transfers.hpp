@@ -7,8 +7,11 @@
 #include "sim/collectives/folded.hpp"
 #include "sim/collectives/replay.hpp"
 #include "sim/engine/fidelity.hpp"
+#include "sim/engine/flow_clock.hpp"
 #include "sim/engine/machine.hpp"
 #include "sim/program/meetings.hpp"
+#include "sim/timeline/timeline.hpp"
+#include "sim/topology/topology.hpp"
 
 namespace twinstep::engine {
 
@@ -58,5 +61,22 @@ class Transfers {
   std::vector<collectives::Folded> folded_;                   // each distinct cost once
   std::vector<collectives::Replay> replays_;                  // of the same, exact only
 };
+
+/// Merges resources that no communication of a program tells apart: if every phase puts equal loads on two resources of
+/// equal bandwidth (the NVLinks of the GPUs of a node, say), both are always in the same state, and one is enough.
+/// Results stay the same; the network gets small. Device memory, which kernels use too, and what `others_use` stay
+/// apart. Cost O(resources × phases).
+void merge_alike_resources(std::vector<collectives::Folded>& communications, topology::Topology const& topology,
+                           std::vector<ResourceId> const& others_use);
+
+/// When the bytes of a step's transfers left its ranks, by cell, then by time.
+///
+/// The bytes of a collective count in equal parts for the ranks of its group, those of a message for its sender. They
+/// leave while the transfer's phases flow, at the speeds that the network gave them; where nothing flows (message by
+/// message, or in closed form) evenly from its start to its end. Of several phases each sends in proportion to what it
+/// puts on its busiest link of that kind. Cost: O(log of it) for each stretch of even speed and each cell.
+[[nodiscard]] std::vector<timeline::Traffic> traffic_of(Transfers const& transfers, program::Projection const& cells,
+                                                        topology::Topology const& topology,
+                                                        std::span<SpeedChange const> changes);
 
 }  // namespace twinstep::engine

@@ -1,10 +1,9 @@
-#include "sim/program/dry_run.hpp"
-
 #include <algorithm>
 
 #include <fmt/core.h>
 
 #include "sim/base/check.hpp"
+#include "sim/program/meetings.hpp"
 
 namespace twinstep::program {
 namespace {

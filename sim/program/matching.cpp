@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "sim/program/dry_run.hpp"
+#include "sim/program/meetings.hpp"
 #include "sim/program/role_ranks.hpp"
 
 namespace twinstep::program {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -43,5 +44,10 @@ struct Meeting {
 /// receive of a pair. The meetings of one group follow each other in order, and so do those of one pair. Cost: the
 /// communications of all cells.
 [[nodiscard]] std::vector<Meeting> find_meetings(Communications const& communications, Projection const& projection);
+
+/// Runs the program without time and says where it gets stuck; empty if it does not. Requires meetings of which every
+/// one has all its participants. Cost: the operations of all cells.
+[[nodiscard]] std::vector<std::string> find_stuck(StepProgram const& program, Projection const& projection,
+                                                  std::vector<Meeting> const& meetings);
 
 }  // namespace twinstep::program

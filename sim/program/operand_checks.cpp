@@ -1,5 +1,3 @@
-#include "sim/program/operand_checks.hpp"
-
 #include <array>
 #include <set>
 #include <tuple>
@@ -9,6 +7,7 @@
 
 #include "sim/program/role_ranks.hpp"
 #include "sim/program/tensor_lists.hpp"
+#include "sim/program/well_formed.hpp"
 
 namespace twinstep::program {
 namespace {

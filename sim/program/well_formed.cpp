@@ -6,7 +6,6 @@
 #include <fmt/core.h>
 
 #include "sim/program/lifetimes.hpp"
-#include "sim/program/operand_checks.hpp"
 #include "sim/program/role_ranks.hpp"
 
 namespace twinstep::program {

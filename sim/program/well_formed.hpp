@@ -22,4 +22,11 @@ namespace twinstep::program {
 /// Cost: linear in the program, plus the ranks along the axes of each distinct varying value or uneven chunk.
 [[nodiscard]] std::vector<std::string> find_defects(StepProgram const& program);
 
+/// "role "stage0", layer.3.forward/mlp.up (op 17): ".
+[[nodiscard]] std::string place_of(StepProgram const& program, Role const& role, OpId op);
+
+/// A part of `find_defects`, which requires ids that lie in range: appends what is wrong with the operands of one
+/// role's operations: number, direction, region, element counts.
+void find_operand_defects(StepProgram const& program, Role const& role, std::vector<std::string>& defects);
+
 }  // namespace twinstep::program
