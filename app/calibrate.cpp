@@ -105,13 +105,20 @@ struct CalibrationOutcome {
   CalibratedProfile profile;
 };
 
+/// The contents of files, one after another.
+std::string all_texts(std::vector<std::string> const& files) {
+  auto texts = std::string{};
+  for (auto const& file : files) texts += io::read_text(file);
+  return texts;
+}
+
 /// First collectives, then kernels and steps: a step waits for its collectives.
 CalibrationOutcome calibrate_by(CalibrateOptions const& options, hardware::Cluster const& cluster) {
   auto const files = sort_by_content(records::read_files(options.files));
   auto outcome = CalibrationOutcome{};
   outcome.study = usable(study_of(files.sweeps, cluster), cluster);
   auto& profile = outcome.profile;
-  profile = {options.cluster, cluster, {{}, data_hash(options.files), today()}, {}, {}, {}};
+  profile = {options.cluster, cluster, {{}, data_hash(all_texts(options.files)), today()}, {}, {}, {}};
   auto const source = fmt::format("twinstep calibrate, {} (data SHA-256 {})", profile.patch.date,
                                   profile.patch.data_hash.substr(0, 16));
   auto calibration =

@@ -33,13 +33,16 @@ int report(ReportOptions const& options) {
                                               {"--markdown", options.markdown, reports::page_markdown},
                                               {"--csv", options.csv, reports::page_csv},
                                               {"--json", options.json, reports::page_json}}};
+  auto const changes = io::read_changes("--set", options.settings);
   auto outputs = Outputs{options.results};
   for (auto const& target : targets)
     if (target.path) outputs.expect(target.option, *target.path);
   auto const is_file = [](Target const& target) { return target.path.has_value(); };
   auto const is_printed = options.as_text || std::ranges::none_of(targets, is_file);
   if (is_printed) check_printable();
-  auto const page = report_page(options.results, options.settings, report_progress());
+  auto results = std::vector<io::Source>{};
+  for (auto const& result : options.results) results.push_back({result, io::read_text(result)});
+  auto const page = report_page(std::move(results), changes, report_progress());
   for (auto const& warning : page.warnings) warn(warning);
   for (auto const& target : targets)
     if (target.path) outputs.write(*target.path, target.render(page));

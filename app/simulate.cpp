@@ -7,8 +7,8 @@
 
 #include "app/commands.hpp"
 #include "app/output.hpp"
-#include "explore/ask/ask.hpp"
-#include "explore/ask/scenario.hpp"
+#include "explore/ask/answered.hpp"
+#include "explore/plan/way_out.hpp"
 #include "explore/scale/why.hpp"
 #include "hw_profiles/writer.hpp"
 #include "reports/pages/pages.hpp"
@@ -66,40 +66,26 @@ std::string trace_path(std::string const& path, Scenario const& scenario, bool i
   return (file.parent_path() / fmt::format("{}.{}{}", stem.string(), label, extension)).string();
 }
 
-/// Where the timeline of a run is written.
-struct Trace {
-  Outputs& outputs;
-  std::string path;
-};
-
-void write(Trace const& trace, timeline::Timeline timeline, program::StepProgram const& step,
-           Scenario const& scenario) {
-  timeline.manifest.program_hash = hash_of(io::to_json(step));
-  timeline.manifest.machine_hash = hash_of(hw_profiles::cluster_text(machine_of(scenario)));
-  trace.outputs.write(trace.path, io::to_json(timeline));
+void write_trace(Outputs& outputs, std::string const& path, Run& run, Scenario const& scenario) {
+  run.timeline.manifest.program_hash = hash_of(io::to_json(run.step));
+  run.timeline.manifest.machine_hash = hash_of(hw_profiles::cluster_text(machine_of(scenario)->cluster()));
+  outputs.write(path, io::to_json(run.timeline));
 }
 
-reports::NamedSummary ask(Scenario const& scenario, engine::Fidelity fidelity, std::optional<Trace> const& trace) {
-  auto outcome = run_step(scenario, {.fidelity = fidelity});
-  if (auto const* obstacle = std::get_if<reports::Infeasible>(&outcome)) return {scenario.strategy_title, *obstacle};
-  auto& run = std::get<Run>(outcome);
-  add_way_out(run, scenario);
-  if (trace) write(*trace, std::move(run.timeline), run.step, scenario);
-  return {scenario.strategy_title, std::move(run.summary)};
-}
-
-TimedAnswer ask_timed(Scenario const& scenario, engine::Fidelity fidelity, std::optional<Trace> const& trace) {
+/// Answers the scenario at `place`, the next one.
+TimedAnswer answer_next(Answered& question, std::size_t place, engine::RunOptions const& options) {
   auto const start = Clock::now();
-  auto summary = ask(scenario, fidelity, trace);
-  return {std::move(summary), Seconds{std::chrono::duration<double>(Clock::now() - start).count()}};
-}
-
-/// What leads beyond the simulated clock or the count of bytes is known only here; it concerns the whole scenario.
-TimedAnswer ask_placed(std::string const& path, Scenario const& scenario, engine::Fidelity fidelity,
-                       std::optional<Trace> const& trace) try {
-  return ask_timed(scenario, fidelity, trace);
-} catch (BeyondRange const& error) {
-  throw InputError{fmt::format("{}: {}: {}", one_line(path), scenario.strategy_title, error.what())};
+  auto const& scenario = question.scenarios[place];
+  auto& outcome = question.outcomes.emplace_back(run_placed(question, place, options));
+  auto answer = TimedAnswer{{scenario.strategy_title, {}}, {}, {}};
+  if (auto* const run = std::get_if<Run>(&outcome)) {
+    add_way_out(*run, scenario);
+    answer.summary.answer = run->summary;
+  } else {
+    answer.summary.answer = std::get<reports::Infeasible>(outcome);
+  }
+  answer.wall = Seconds{std::chrono::duration<double>(Clock::now() - start).count()};
+  return answer;
 }
 
 std::string json_of(TimedAnswer const& answer) {
@@ -151,12 +137,14 @@ void refuse_variations(SimulateOptions const& options) {
 int simulate(SimulateOptions const& options) {
   auto const fidelity = find_enum<engine::Fidelity>(options.fidelity).value_or(engine::Fidelity::kFolded);
   if (fidelity != engine::Fidelity::kFolded) refuse_variations(options);
-  auto const scenarios = read_scenarios(options.scenario, options.settings);
+  auto question =
+      without_answers(question_of(io::parse_file(options.scenario), io::read_changes("--set", options.settings)));
+  auto const& scenarios = question.scenarios;
   auto outputs = Outputs{{options.scenario}};
-  auto traces = std::vector<std::optional<Trace>>(scenarios.size());
+  auto traces = std::vector<std::string>(scenarios.size());
   for (std::size_t i = 0; options.trace && i < scenarios.size(); ++i) {
-    traces[i].emplace(outputs, trace_path(*options.trace, scenarios[i], scenarios.size() > 1));
-    outputs.expect("--trace", traces[i]->path);
+    traces[i] = trace_path(*options.trace, scenarios[i], scenarios.size() > 1);
+    outputs.expect("--trace", traces[i]);
   }
   auto const render = options.report ? renderer_of("--report", *options.report) : nullptr;
   if (options.report) outputs.expect("--report", *options.report);
@@ -164,12 +152,14 @@ int simulate(SimulateOptions const& options) {
   for (auto const& warning : scenarios.front().warnings) warn(warning);
 
   auto answers = std::vector<TimedAnswer>{};
-  for (std::size_t i = 0; i < scenarios.size(); ++i)
-    answers.push_back(ask_placed(options.scenario, scenarios[i], fidelity, traces[i]));
+  for (std::size_t i = 0; i < scenarios.size(); ++i) {
+    answers.push_back(answer_next(question, i, {.fidelity = fidelity}));
+    auto* const run = std::get_if<Run>(&question.outcomes.back());
+    if (options.trace && run != nullptr) write_trace(outputs, traces[i], *run, scenarios[i]);
+  }
   if (options.why)
-    for (std::size_t i = 0; i < scenarios.size(); ++i) answers[i].why = explain(options.scenario, options.settings, i);
-  if (options.report)
-    outputs.write(*options.report, render(report_page({options.scenario}, options.settings, report_progress())));
+    for (std::size_t i = 0; i < scenarios.size(); ++i) answers[i].why = explain(question, i);
+  if (options.report) outputs.write(*options.report, render(report_page(std::move(question), report_progress())));
   print(options.as_json ? all_json(answers) : all_text(answers) + all_whys(answers));
   outputs.commit();
   return kDone;

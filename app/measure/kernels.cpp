@@ -8,7 +8,7 @@
 #include "app/measure/records.hpp"
 #include "app/output.hpp"
 #include "app/sizes.hpp"
-#include "explore/ask/scenario.hpp"
+#include "explore/ask/question.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/json_writer.hpp"
 #include "strategies/compile.hpp"
@@ -87,7 +87,7 @@ std::vector<Workload> read_shapes(std::string const& text, DataType type) {
 
 /// The kernels of the first strategy of a scenario.
 std::vector<Workload> kernels_like(std::string const& path) {
-  auto const scenario = read_scenarios(path, {}).front();
+  auto const scenario = read_scenarios(question_of(io::parse_file(path))).front();
   auto const compiled = strategies::compile(scenario.model, scenario.plan);
   if (auto const* obstacle = std::get_if<strategies::Infeasible>(&compiled))
     throw InputError{fmt::format("--like {}: {}; {}", one_line(path), obstacle->reason, obstacle->way_out)};

@@ -6,7 +6,7 @@
 #include "app/measure/job.hpp"
 #include "app/measure/records.hpp"
 #include "app/output.hpp"
-#include "explore/ask/scenario.hpp"
+#include "explore/ask/question.hpp"
 #include "reports/breakdown.hpp"
 #include "reports/quantity_text.hpp"
 #include "reports/summary.hpp"
@@ -38,20 +38,21 @@ constexpr auto kPasses = std::array{program::Pass::kForward, program::Pass::kBac
 
 /// What the first scenario of the file compiles to. Throws InputError where it cannot be laid out.
 StepToMeasure read_step(MeasureStepOptions const& options) {
-  auto settings = options.settings;
-  auto const as_written = read_scenarios(options.scenario, settings);
+  auto question = question_of(io::parse_file(options.scenario), io::read_changes("--set", options.settings));
+  auto const as_written = read_scenarios(question);
   if (as_written.size() > 1)
     throw InputError{
         fmt::format("{}: found {} strategies, expected one to measure; add --set strategy='{{\"name\": \"{}\"}}'",
                     one_line(options.scenario), as_written.size(), name_of(as_written.front().plan.strategy))};
-  if (options.common.ranks) settings.push_back(fmt::format("strategy.ranks={}", *options.common.ranks));
-  auto const scenarios = read_scenarios(options.scenario, settings);
+  if (options.common.ranks)
+    question = question.with("strategy.ranks", io::value_node(std::int64_t{*options.common.ranks}));
+  auto const scenarios = read_scenarios(question);
   auto compiled = strategies::compile(scenarios.front().model, scenarios.front().plan);
   if (auto const* obstacle = std::get_if<strategies::Infeasible>(&compiled))
     throw InputError{fmt::format("{}: {}; {}", one_line(options.scenario), obstacle->reason, obstacle->way_out)};
   auto step = StepToMeasure{scenarios.front(), std::get<program::StepProgram>(std::move(compiled))};
   program::check(step.program);
-  if (options.compute == "delays") step.program = measure::with_delays(step.program, step.scenario.cluster.node().gpu);
+  if (options.compute == "delays") step.program = measure::with_delays(step.program, step.scenario.cluster->node().gpu);
   return step;
 }
 
@@ -125,7 +126,7 @@ void complete(timeline::Manifest& manifest, StepToMeasure const& step, MeasureSt
   manifest.scenario = step.scenario.title();
   if (options.compute == "delays")
     manifest.calibration +=
-        fmt::format("; computation emulated by delays of {}", step.scenario.cluster.node().gpu.name);
+        fmt::format("; computation emulated by delays of {}", step.scenario.cluster->node().gpu.name);
 }
 
 }  // namespace

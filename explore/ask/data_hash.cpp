@@ -7,17 +7,13 @@
 #include <fmt/format.h>
 
 #include "sim/base/check.hpp"
-#include "sim/io/document.hpp"
 
 namespace twinstep::explore {
 
-std::string data_hash(std::vector<std::string> const& files) {
+std::string data_hash(std::string_view bytes) {
   auto const context = std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)>{EVP_MD_CTX_new(), EVP_MD_CTX_free};
   auto is_good = context != nullptr && EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) == 1;
-  for (auto const& file : files) {
-    auto const text = io::read_text(file);
-    is_good = is_good && EVP_DigestUpdate(context.get(), text.data(), text.size()) == 1;
-  }
+  is_good = is_good && EVP_DigestUpdate(context.get(), bytes.data(), bytes.size()) == 1;
   auto digest = std::array<unsigned char, EVP_MAX_MD_SIZE>{};
   auto size = 0U;
   is_good = is_good && EVP_DigestFinal_ex(context.get(), digest.data(), &size) == 1;

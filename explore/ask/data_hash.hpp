@@ -1,11 +1,11 @@
 #pragma once
 
 #include <string>
-#include <vector>
+#include <string_view>
 
 namespace twinstep::explore {
 
-/// SHA-256 of the contents of files, one after another, in hexadecimal. Throws InputError for one that cannot be read.
-[[nodiscard]] std::string data_hash(std::vector<std::string> const& files);
+/// SHA-256 of bytes, in hexadecimal.
+[[nodiscard]] std::string data_hash(std::string_view bytes);
 
 }  // namespace twinstep::explore

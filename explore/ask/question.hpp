@@ -1,53 +1,40 @@
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "explore/ask/ask.hpp"
+#include "explore/ask/parts.hpp"
 #include "explore/ask/scenario.hpp"
-#include "reports/page/page.hpp"
+#include "sim/io/change.hpp"
 
 namespace twinstep::explore {
 
-/// A scenario file with its settings, and the step of each of its strategies once they ran: what the sections of its
-/// page are made of.
+/// What is asked: a scenario document with changes in place of its own values, in their order. A value: a variation is
+/// another question, and shares the parts on which the two agree.
 struct Question {
-  std::string path;
-  std::vector<std::string> settings;  ///< of the command line
-  std::vector<Scenario> scenarios;    ///< one for each strategy
-  std::vector<Outcome> outcomes;      ///< one for each scenario; none before they ran
+  io::Node document;                ///< as it was written
+  std::string folder;               ///< where files that it names are looked for
+  std::vector<io::Change> changes;  ///< of the command line, then of the program
+  std::shared_ptr<Parts> parts = std::make_shared<Parts>();
 
-  [[nodiscard]] Run const* run(std::size_t place) const { return std::get_if<Run>(&outcomes[place]); }
-  /// The scenario to look at closely: the fastest that fits, else the fastest. Nothing if none can be laid out.
-  [[nodiscard]] std::optional<std::size_t> best() const;
-  /// Where the charts of a scenario that is not the best are folded away: "the other strategies".
-  [[nodiscard]] std::string fold(std::size_t place) const;
-  /// The scenarios that ran, the best one first.
-  [[nodiscard]] std::vector<std::size_t> best_first() const;
-  /// The path of a scenario's strategy in --set: "strategy", or "strategy.2" in a list.
-  [[nodiscard]] std::string strategy_path(std::size_t place) const;
+  /// What it is called in messages: its file.
+  [[nodiscard]] std::string const& name() const { return document.source().name; }
+  /// The variation with one value more changed, and with several.
+  [[nodiscard]] Question with(std::string path, io::Node const& value) const;
+  [[nodiscard]] Question with(std::vector<io::Change> const& more) const;
+  /// The document with all changes made. Throws InputError where a path leads through a number or beyond an array.
+  [[nodiscard]] io::Node changed() const;
 };
 
-/// Reads and checks the file; no step runs. Throws InputError.
-[[nodiscard]] Question read_question(std::string const& path, std::vector<std::string> const& settings);
+/// The question that a scenario file asks; what it names is looked for beside the file.
+/// explore/ask/schema/scenario.schema.json describes the form.
+[[nodiscard]] Question question_of(io::Node document, std::vector<io::Change> changes = {});
 
-/// Runs the steps of a question that was read, on all cores. Throws InputError for what no clock can count.
-void run_steps(Question& question);
-
-/// The scenario at `place` with more settings, as the command line would read it. Throws InputError.
-[[nodiscard]] Scenario changed(Question const& question, std::size_t place, std::vector<std::string> const& more);
-
-/// The step of a scenario that varies the question, without the checks that its own steps have passed: they cost more
-/// than the simulation. Throws BeyondRange for what no clock can count.
-[[nodiscard]] Outcome run_variation(Scenario const& scenario, engine::RunOptions options = {});
-
-/// What its rates count: "token", or "sample" where the model has no sequences.
-[[nodiscard]] std::string unit_counted(Question const& question);
-/// "tokens/s" or "samples/s".
-[[nodiscard]] std::string rate_unit(Question const& question);
-
-/// "nic, 20.0 % of the step": the link that is in use most.
-[[nodiscard]] std::string busiest_link(reports::Summary const& summary);
+/// The scenarios of a question: "strategy" may be a list, one for each. Throws InputError.
+[[nodiscard]] std::vector<Scenario> read_scenarios(Question const& question);
+/// The same for a document that has all changes in it.
+[[nodiscard]] std::vector<Scenario> read_scenarios(io::Node const& document, std::string const& folder,
+                                                   std::shared_ptr<Parts> const& parts);
 
 }  // namespace twinstep::explore

@@ -1,16 +1,15 @@
 #include "explore/ask/scenario.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "explore/ask/parts.hpp"
+#include "explore/ask/question.hpp"
 #include "explore/ask/strategy_titles.hpp"
 #include "explore/ask/users_file.hpp"
-#include "hw_profiles/reader.hpp"
 #include "sim/base/input_error.hpp"
-#include "strategies/model/read_model.hpp"
 #include "strategies/plan/read_plan.hpp"
 
 namespace twinstep::explore {
@@ -28,7 +27,7 @@ io::Node gpu_of(io::Node const& document) {
 /// A GPU without a rate for a type of the plan cannot compute in it. Where the type is not written, or the command line
 /// names the GPU and not the type, the GPU is what does not fit.
 void check_rates(io::Node const& document, io::Node const& training, Scenario const& scenario) {
-  auto const& gpu = scenario.cluster.node().gpu;
+  auto const& gpu = scenario.cluster->node().gpu;
   auto const is_setting = [](io::Node const& node) { return !node.source().has_lines; };
   auto const check = [&](char const* key, DataType type) {
     if (gpu.peak(type)) return;
@@ -48,18 +47,11 @@ void check_rates(io::Node const& document, io::Node const& training, Scenario co
 void check_drives(io::Node const& strategy, Scenario const& scenario) {
   using enum strategies::OffloadOptions::Place;
   auto const& offload = scenario.plan.offload;
-  if (scenario.cluster.node().drives || (offload.optimizer != kNvme && offload.parameters != kNvme)) return;
+  if (scenario.cluster->node().drives || (offload.optimizer != kNvme && offload.parameters != kNvme)) return;
   strategy.at("offload")
       .at(offload.optimizer == kNvme ? "optimizer" : "parameters")
-      .fail(fmt::format("found NVMe, and {} describes no drives", scenario.cluster.node().name),
+      .fail(fmt::format("found NVMe, and {} describes no drives", scenario.cluster->node().name),
             "use \"cpu\", or give cluster.node.drives their \"read\", \"write\" and \"capacity\"");
-}
-
-/// Whether the scenario changes more of a profile than the number of nodes.
-bool is_changed(io::Node const& cluster) {
-  if (!cluster.is(io::Node::Type::kObject) || !cluster.has("profile")) return false;
-  auto const parts = {"gpu", "node", "fabric", "collectives"};
-  return std::ranges::any_of(parts, [&](char const* part) { return cluster.has(part); });
 }
 
 /// What stands where an object belongs is most often its name. Throws InputError that shows the object to write.
@@ -69,43 +61,37 @@ void refuse_name(io::Node const& value, std::string_view key, std::string_view n
              fmt::format("write it like {{\"{}\": \"{}\"}}", key, name));
 }
 
+/// What all scenarios of the document have.
+Scenario common_of(io::Node const& document, std::string const& folder, std::shared_ptr<Parts> const& parts) {
+  auto common = Scenario{.cluster = {}, .model = {}, .plan = {}, .warnings = {}, .strategy_title = {}, .parts = parts};
+  auto cluster = parts->cluster(document.at("cluster"));
+  common.cluster = std::move(cluster.value);
+  common.warnings = std::move(cluster.warnings);
+  refuse_name(document.at("model"), "hf_config", "PATH/config.json");
+  auto const model = parts->model(document.at("model"), folder);
+  common.model = model->value;
+  common.warnings.insert(common.warnings.end(), model->warnings.begin(), model->warnings.end());
+  return common;
+}
+
 }  // namespace
 
 std::string Scenario::title() const {
   return one_line(fmt::format("{}, {}, {} rank{} on {} × {} ({}){}", model_name(model), strategy_title, plan.ranks,
-                              plan.ranks == 1 ? "" : "s", cluster.nodes(), cluster.node().name, cluster.name,
+                              plan.ranks == 1 ? "" : "s", cluster->nodes(), cluster->node().name, cluster->name,
                               network_is_free ? ", communication free" : ""));
 }
 
-hardware::Cluster read_scenario_cluster(io::Node const& document, std::vector<std::string>& warnings) {
-  auto const reference = document.at("cluster");
-  auto cluster = hw_profiles::read_cluster(reference, warnings);
-  if (is_changed(reference)) cluster.name += ", changed";
-  return cluster;
+Scenario on(hardware::Cluster cluster, Scenario scenario) {
+  scenario.cluster = std::make_shared<hardware::Cluster const>(std::move(cluster));
+  scenario.parts.reset();
+  return scenario;
 }
 
-strategies::ModelSpec read_scenario_model(io::Node const& document, std::string const& directory,
-                                          std::vector<std::string>& warnings) {
-  refuse_name(document.at("model"), "hf_config", "PATH/config.json");
-  return strategies::read_model(document.at("model"), directory, warnings);
-}
-
-std::vector<Scenario> read_scenarios(std::string const& path, std::vector<std::string> const& settings) {
-  auto document = io::parse_file(path);
-  for (auto const& setting : settings) document = io::with_setting(document, setting);
-  auto const directory = std::filesystem::path{path}.parent_path().string();
-  check_scenario_keys(document);
-  auto common = Scenario{};
-  common.cluster = read_scenario_cluster(document, common.warnings);
-  common.model = read_scenario_model(document, directory, common.warnings);
-  return read_scenarios(document, directory, std::move(common));
-}
-
-void check_scenario_keys(io::Node const& document) {
+std::vector<Scenario> read_scenarios(io::Node const& document, std::string const& folder,
+                                     std::shared_ptr<Parts> const& parts) {
   document.allow_only({"cluster", "model", "training", "strategy", "network"});
-}
-
-std::vector<Scenario> read_scenarios(io::Node const& document, std::string const& directory, Scenario common) {
+  auto common = common_of(document, folder, parts);
   auto const strategy = document.at("strategy");
   auto const is_list = strategy.is(io::Node::Type::kArray);
   auto const strategies = is_list ? strategy.elements() : std::vector{strategy};
@@ -113,7 +99,7 @@ std::vector<Scenario> read_scenarios(io::Node const& document, std::string const
   auto written = std::vector<Written>{};
   for (auto const& each : strategies) {
     refuse_name(each, "name", "zero-3");
-    written.push_back(with_users_file(document, each, directory, common.warnings));
+    written.push_back(with_users_file(document, each, folder, *parts, common.warnings));
   }
   if (auto const network = document.find("network")) {
     network->allow_only({"free"});
@@ -124,7 +110,7 @@ std::vector<Scenario> read_scenarios(io::Node const& document, std::string const
   scenarios.push_back(std::move(common));
   for (std::size_t i = 0; i < written.size(); ++i) {
     auto const& [training, each] = written[i];
-    scenarios[i].plan = read_plan(training, each, scenarios[i].model, scenarios[i].cluster.gpus());
+    scenarios[i].plan = read_plan(training, each, scenarios[i].model, scenarios[i].cluster->gpus());
     check_rates(document, training, scenarios[i]);
     check_drives(each, scenarios[i]);
   }

@@ -14,6 +14,8 @@ constexpr std::string_view kMegatronStack = "megatron";
 constexpr std::string_view kMegatronCoreStack = "megatron-core";
 constexpr std::string_view kPyTorchStack = "pytorch-eager";
 
+}  // namespace
+
 std::string_view stack_of(strategies::StrategyName strategy) {
   using enum strategies::StrategyName;
   switch (strategy) {
@@ -32,8 +34,6 @@ std::string_view stack_of(strategies::StrategyName strategy) {
   }
   return kPyTorchStack;
 }
-
-}  // namespace
 
 hardware::Cluster with_software(hardware::Cluster cluster, strategies::StrategyName strategy) {
   auto const is_named = !cluster.stack.name.empty();

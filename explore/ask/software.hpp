@@ -11,6 +11,9 @@
 /// does where nobody says more.
 namespace twinstep::explore {
 
+/// The shipped stack of the framework whose code the strategy follows.
+[[nodiscard]] std::string_view stack_of(strategies::StrategyName strategy);
+
 /// The cluster with the stack on which a step of the strategy runs: its own if it names one, else the shipped one of
 /// the framework whose code the strategy follows. Its calibration says which. GPU efficiencies were fitted with such
 /// stacks in place, so a step without any is faster than a framework's; the stack "none" names that machine.

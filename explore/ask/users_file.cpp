@@ -39,14 +39,15 @@ constexpr auto kPlaceholders = R"({"cluster": {"profile": "CLUSTER"}, "model": {
 
 }  // namespace
 
-Written with_users_file(io::Node const& document, io::Node const& strategy, std::string const& directory,
+Written with_users_file(io::Node const& document, io::Node const& strategy, std::string const& folder, Parts& parts,
                         std::vector<std::string>& warnings) {
   auto written = Written{document.at("training"), strategy};
   auto const format = format_named_by(strategy);
   if (!format) return written;
   auto const key = strategies::scenario_key(*format);
-  auto const path = std::filesystem::path{directory} / std::string{strategy.at(key).string()};
-  auto const file = strategies::read_users_file(*format, path.string());
+  auto const path = std::filesystem::path{folder} / std::string{strategy.at(key).string()};
+  auto const shared = parts.users_file(*format, path.string());
+  auto const& file = *shared;
   warnings.insert(warnings.end(), file.warnings.begin(), file.warnings.end());
   for (auto const& open : file.open) {
     auto const part = open.part == "strategy" ? std::optional{strategy} : document.find(open.part);

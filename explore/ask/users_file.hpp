@@ -3,17 +3,18 @@
 #include <string>
 #include <vector>
 
+#include "explore/ask/parts.hpp"
 #include "explore/ask/strategy_titles.hpp"
 #include "strategies/import/users_file.hpp"
 
 namespace twinstep::explore {
 
 /// The training and one strategy of a scenario, with the user's file that the strategy may name ("deepspeed_config",
-/// "accelerate_config", "torchtitan_config", relative to `directory`) under the scenario's own values. Appends to
+/// "accelerate_config", "torchtitan_config", relative to `folder`) under the scenario's own values. Appends to
 /// `warnings` what of the file is not simulated, and what it leaves open and `document` does not say either.
 /// Throws InputError.
-[[nodiscard]] Written with_users_file(io::Node const& document, io::Node const& strategy, std::string const& directory,
-                                      std::vector<std::string>& warnings);
+[[nodiscard]] Written with_users_file(io::Node const& document, io::Node const& strategy, std::string const& folder,
+                                      Parts& parts, std::vector<std::string>& warnings);
 
 /// A scenario, as JSON text, with what the file says; what it cannot know is left to be filled in: a cluster called
 /// CLUSTER and a model at PATH/config.json. Appends to `warnings` likewise.

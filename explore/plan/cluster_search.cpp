@@ -13,21 +13,17 @@
 namespace twinstep::explore::plan {
 namespace {
 
-/// What reads the training alone: the strategy that takes every setting of it.
-constexpr auto kAnyStrategy = R"(strategy={"name": "fsdp2"})";
-constexpr auto kOneSequence = "training.micro_batch=1";
-constexpr auto kAnyAccumulation = "training.gradient_accumulation=null";
-
 /// A GPU with less memory plans as one that is not filled to the brim.
 void leave_free(double share, hardware::Gpu& gpu) {
   auto& capacity = gpu.memory_capacity.value;
   capacity = to_bytes(static_cast<double>(capacity.count()) * (1 - share));
 }
 
-io::Node document_of(std::string const& path, std::vector<std::string> const& settings) {
-  auto document = io::parse_file(path);
-  for (auto const& setting : settings) document = io::with_setting(document, setting);
-  return document;
+/// What is searched replaced by what any training takes: the strategy is the one that takes every setting of it.
+explore::Question neutral(explore::Question const& question) {
+  return question.with("training.micro_batch", io::value_node(std::int64_t{1}))
+      .with("training.gradient_accumulation", io::value_node(nullptr))
+      .with("strategy", io::value_node({{"name", io::value_node("fsdp2")}}));
 }
 
 void check_batch(io::Node const& training) {
@@ -59,24 +55,24 @@ std::string lost_job_text(reports::PlannedStep const& plan) {
       failures.between_failures.count(), plan.gpus, failures.checkpoint.count(), failures.restart.count());
 }
 
-ClusterSearch::ClusterSearch(PlanOptions const& options, std::optional<std::string> const& cluster,
+ClusterSearch::ClusterSearch(PlanOptions const& options, explore::Question question,
                              std::optional<std::string> const& price, std::function<void()> progress)
-    : options_{options}, cluster_{cluster}, progress_{std::move(progress)} {
-  auto const document = document_of(options.scenario, options.settings);
+    : options_{options}, question_{std::move(question)}, progress_{std::move(progress)} {
+  auto const document = question_.changed();
   check_batch(document.at("training"));
   check_replaced(document);
-  base_ = read_scenarios(options.scenario, neutral_settings_for(0)).front();
+  base_ = read_scenarios(neutral(question_)).front();
   if (auto const obstacle = strategies::find_long_sequence(base_.model, base_.plan))
     document.at("training").fail(obstacle->reason, obstacle->way_out);
-  auto const gpus_per_node = base_.cluster.node().gpus;
-  goal_ = read_goal(options, base_.cluster.node());
+  auto const gpus_per_node = base_.cluster->node().gpus;
+  goal_ = read_goal(options, base_.cluster->node());
   headroom_ = read_headroom(options);
   if (price) price_ = read_price(*price, gpus_per_node);
   if (goal_.budget && price_ && goal_.budget->currency != price_->per_gpu_hour.currency)
     throw InputError{fmt::format("--budget: found {}, but --price is in {}; use one currency", goal_.budget->currency,
                                  price_->per_gpu_hour.currency)};
-  counts_ = GpuCounts{base_.cluster, base_.plan.global_batch};
-  auto const own = base_.cluster.gpus();
+  counts_ = GpuCounts{*base_.cluster, base_.plan.global_batch};
+  auto const own = base_.cluster->gpus();
   asked_ = counts_.asked(options.gpus ? read_gpus(*options.gpus) : std::vector<GpuRange>{{own, own}});
   possible_ = counts_.possible();
   leave_out_what_cannot_be_read();
@@ -84,10 +80,10 @@ ClusterSearch::ClusterSearch(PlanOptions const& options, std::optional<std::stri
 
 /// On few GPUs a large batch may be more than can be simulated; the reader says so.
 void ClusterSearch::leave_out_what_cannot_be_read() {
-  auto const nodes = [&](std::int64_t gpus) { return gpus / base_.cluster.node().gpus; };
+  auto const nodes = [&](std::int64_t gpus) { return gpus / base_.cluster->node().gpus; };
   auto first = possible_.begin();
   for (; first != possible_.end(); ++first) try {
-      static_cast<void>(read_scenarios(options_.scenario, neutral_settings_for(nodes(*first))));
+      static_cast<void>(read_scenarios(neutral(on_nodes(nodes(*first)))));
       break;
     } catch (InputError const& error) {
       if (std::erase(asked_.searched, *first) > 0) asked_.refused.push_back({*first, error.what()});
@@ -99,29 +95,18 @@ std::int64_t ClusterSearch::batch_tokens() const {
   return base_.plan.global_batch * base_.plan.sequence_length;
 }
 
-/// What a user writes to get there; on the cluster's own number of nodes for 0. The cluster comes before changes of it.
-std::vector<std::string> ClusterSearch::settings_for(std::int64_t nodes) const {
-  auto settings = std::vector<std::string>{};
-  if (cluster_) settings.push_back(fmt::format("cluster={}", *cluster_));
-  settings.insert(settings.end(), options_.settings.begin(), options_.settings.end());
-  if (nodes > 0) settings.push_back(fmt::format("cluster.nodes={}", nodes));
-  return settings;
-}
-
-/// The same with what is searched replaced by what any training takes.
-std::vector<std::string> ClusterSearch::neutral_settings_for(std::int64_t nodes) const {
-  auto settings = settings_for(nodes);
-  settings.insert(settings.end(), {kOneSequence, kAnyAccumulation, kAnyStrategy});
-  return settings;
+explore::Question ClusterSearch::on_nodes(std::int64_t nodes) const {
+  return question_.with("cluster.nodes", io::value_node(nodes));
 }
 
 ClusterSearch::Searched& ClusterSearch::estimated(std::int64_t gpus) {
   if (auto const known = searched_.find(gpus); known != searched_.end()) return known->second;
-  auto const settings = neutral_settings_for(gpus / base_.cluster.node().gpus);
-  auto question = Question{read_scenarios(options_.scenario, settings).front(),
-                           document_of(options_.scenario, settings).at("training"), options_.strategies};
-  question.scenario.cluster.name = base_.cluster.name;  // a name made of facts has the number of nodes in it
-  leave_free(headroom_, question.scenario.cluster.node().gpu);
+  auto const asked = neutral(on_nodes(gpus / base_.cluster->node().gpus));
+  auto question = Setup{read_scenarios(asked).front(), asked.changed().at("training"), options_.strategies};
+  auto cluster = *question.scenario.cluster;
+  cluster.name = base_.cluster->name;  // a name made of facts has the number of nodes in it
+  leave_free(headroom_, cluster.node().gpu);
+  question.scenario.cluster = std::make_shared<hardware::Cluster const>(std::move(cluster));
   auto space = estimate_all(question);
   configurations_ += space.candidates.size() + space.too_large.size();
   return searched_.emplace(gpus, Searched{std::move(question), std::move(space), {}}).first->second;
@@ -137,24 +122,24 @@ ClusterSearch::Searched& ClusterSearch::search(std::int64_t gpus, Effort const& 
   return searched;
 }
 
-std::optional<reports::Job> ClusterSearch::job_of(Question const& question, Candidate const& candidate,
+std::optional<reports::Job> ClusterSearch::job_of(Setup const& question, Candidate const& candidate,
                                                   Duration step_time) const {
   return reports::job_of({.step_time = step_time,
                           .tokens = batch_tokens(),
-                          .gpus = question.scenario.cluster.gpus(),
+                          .gpus = question.scenario.cluster->gpus(),
                           .states = checkpoint_bytes(question.scenario.model, candidate.plan)},
                          goal_, price_);
 }
 
-reports::PlannedStep ClusterSearch::planned(Question const& question, Simulated const& simulated) const {
+reports::PlannedStep ClusterSearch::planned(Setup const& question, Simulated const& simulated) const {
   auto const& [candidate, summary] = simulated;
-  auto out = planned_step(question.scenario.cluster, simulated);
-  out.capacity = base_.cluster.node().gpu.memory_capacity.value;
+  auto out = planned_step(*question.scenario.cluster, simulated);
+  out.capacity = base_.cluster->node().gpu.memory_capacity.value;
   out.job = job_of(question, candidate, summary.step_time);
-  out.settings = settings_for(out.nodes);
-  out.settings.push_back(fmt::format("training.micro_batch={}", out.micro_batch));
-  if (document_of(options_.scenario, options_.settings).at("training").has("gradient_accumulation"))
-    out.settings.emplace_back(kAnyAccumulation);
+  auto variation = on_nodes(out.nodes).with("training.micro_batch", io::value_node(out.micro_batch));
+  if (question_.changed().at("training").has("gradient_accumulation"))
+    variation = variation.with("training.gradient_accumulation", io::value_node(nullptr));
+  out.settings = io::texts_of(variation.changes);
   out.settings.push_back(strategy_setting(candidate.strategy, candidate.work));
   return out;
 }
@@ -173,7 +158,7 @@ std::optional<reports::PlannedStep> ClusterSearch::same_plan(reports::PlannedSte
            strategy_setting(each.strategy, each.work) == other.settings.back();
   });
   if (candidate == space.candidates.end()) return std::nullopt;
-  auto const simulated = simulate(question, space, *candidate);
+  auto const simulated = simulate(question, *candidate);
   ++simulations_;
   if (!simulated || !fits_with_ease(simulated->summary)) return std::nullopt;
   return planned(question, *simulated);
@@ -181,14 +166,14 @@ std::optional<reports::PlannedStep> ClusterSearch::same_plan(reports::PlannedSte
 
 std::vector<reports::RejectedPlans> ClusterSearch::rejected_on(std::int64_t gpus) {
   auto const& [question, space, found] = estimated(gpus);
-  auto rejected = Rejected{base_.cluster.name, gpus};
+  auto rejected = Rejected{base_.cluster->name, gpus};
   for (auto const& each : found.too_large) rejected.add(each);
   for (auto const& each : space.too_large) rejected.add(each, space.capacity);
   for (auto const& each : found.plans) rejected.found(each.candidate.plan.strategy);
   for (auto const& [strategy, reason] : space.refused) rejected.add(strategy, reason);
   return std::move(rejected).by_nearness([&](Candidate const& nearest) {
     if (progress_) progress_();
-    return simulate(question, space, nearest);
+    return simulate(question, nearest);
   });
 }
 
@@ -245,7 +230,7 @@ std::optional<reports::PlannedStep> ClusterSearch::any_plan_on(std::int64_t gpus
 
 reports::MinimumGpus ClusterSearch::minimum() {
   auto const& possible = possible_;
-  auto out = reports::MinimumGpus{.cluster = base_.cluster.name, .most = possible.empty() ? 0 : possible.back()};
+  auto out = reports::MinimumGpus{.cluster = base_.cluster->name, .most = possible.empty() ? 0 : possible.back()};
   for (auto const gpus : possible) {
     if (!out.fit) out.fit = any_plan_on(gpus);
     if (out.fit && goal_.deadline) out.meet_deadline = plan_in_time(gpus);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "explore/ask/question.hpp"
 #include "explore/plan/gpu_counts.hpp"
 #include "explore/plan/search.hpp"
 #include "reports/plan.hpp"
@@ -19,9 +20,9 @@ namespace twinstep::explore::plan {
 /// The search on one cluster, on whatever number of its nodes.
 class ClusterSearch {
  public:
-  /// `cluster` in place of the scenario's, if there is one. Throws InputError.
-  ClusterSearch(PlanOptions const& options, std::optional<std::string> const& cluster,
-                std::optional<std::string> const& price, std::function<void()> progress);
+  /// Throws InputError.
+  ClusterSearch(PlanOptions const& options, explore::Question question, std::optional<std::string> const& price,
+                std::function<void()> progress);
 
   [[nodiscard]] reports::Goal const& goal() const { return goal_; }
   [[nodiscard]] std::optional<reports::Price> const& price() const { return price_; }
@@ -49,27 +50,26 @@ class ClusterSearch {
 
  private:
   struct Searched {
-    Question question;
+    Setup question;
     Space space;
     Found found;
   };
 
-  [[nodiscard]] std::vector<std::string> settings_for(std::int64_t nodes) const;
-  [[nodiscard]] std::vector<std::string> neutral_settings_for(std::int64_t nodes) const;
+  [[nodiscard]] explore::Question on_nodes(std::int64_t nodes) const;
   void leave_out_what_cannot_be_read();
   /// Estimated, and simulated no more than `effort` asks for.
   Searched& search(std::int64_t gpus, Effort const& effort);
   Searched& estimated(std::int64_t gpus);
   /// The whole job of a candidate whose step takes `step_time`.
-  [[nodiscard]] std::optional<reports::Job> job_of(Question const& question, Candidate const& candidate,
+  [[nodiscard]] std::optional<reports::Job> job_of(Setup const& question, Candidate const& candidate,
                                                    Duration step_time) const;
-  [[nodiscard]] reports::PlannedStep planned(Question const& question, Simulated const& simulated) const;
+  [[nodiscard]] reports::PlannedStep planned(Setup const& question, Simulated const& simulated) const;
   [[nodiscard]] std::optional<reports::PlannedStep> any_plan_on(std::int64_t gpus);
   [[nodiscard]] std::optional<reports::PlannedStep> plan_in_time(std::int64_t gpus);
   [[nodiscard]] std::optional<reports::Soonest> soonest();
 
   PlanOptions options_;
-  std::optional<std::string> cluster_;
+  explore::Question question_;  ///< with its cluster
   std::function<void()> progress_;
   Scenario base_;
   reports::Goal goal_;

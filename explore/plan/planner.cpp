@@ -124,7 +124,7 @@ void judge(Plans& plans) {
 }
 
 void add_search(ClusterSearch& search, Effort const& effort, Plans& plans) {
-  auto const& name = search.base().cluster.name;
+  auto const& name = search.base().cluster->name;
   for (auto const gpus : search.asked().searched) {
     auto found = search.plans_on(gpus, effort);
     check_goodput(found);
@@ -164,11 +164,12 @@ Effort effort_of(PlanOptions const& options, std::vector<ClusterSearch> const& s
 
 reports::Plans make_plans(PlanOptions const& options, std::function<void()> const& progress) {
   check_strategies(options.strategies);
-  for (auto const& setting : options.settings)
-    if (!setting.starts_with("cluster.nodes")) check_not_searched("--set", setting);
-  auto searches = searches_of(options, progress);
+  auto const question = question_of(io::parse_file(options.scenario), io::read_changes("--set", options.settings));
+  for (auto const& change : question.changes)
+    if (!change.path.starts_with("cluster.nodes")) check_not_searched(change);
+  auto searches = searches_of(options, question, progress);
   check_counts(searches);
-  auto what_ifs = WhatIfs{options, progress};
+  auto what_ifs = WhatIfs{options, question, progress};
   auto const& first = searches.front();
   auto plans =
       Plans{.model = std::string{model_name(first.base().model)},

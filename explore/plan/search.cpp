@@ -1,7 +1,9 @@
 #include "explore/plan/search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -31,10 +33,10 @@ struct Strategies {
   std::vector<strategies::Plan> plans;
 };
 
-Strategies read_strategies(Question const& question, Space& space) {
+Strategies read_strategies(Setup const& question, Space& space) {
   auto const& [scenario, training, names] = question;
   auto out = Strategies{};
-  auto const& node = scenario.cluster.node();
+  auto const& node = scenario.cluster->node();
   auto const layout = RankLayout{.ranks = scenario.plan.ranks,
                                  .gpus_per_node = node.gpus,
                                  .has_drives = node.drives.has_value(),
@@ -46,7 +48,7 @@ Strategies read_strategies(Question const& question, Space& space) {
                                         : std::ranges::find(names, name) != names.end();
     if (!is_tried) continue;
     try {
-      out.plans.push_back(strategies::read_plan(training, json, scenario.model, scenario.cluster.gpus()));
+      out.plans.push_back(strategies::read_plan(training, json, scenario.model, scenario.cluster->gpus()));
       out.choices.push_back(std::move(choice));
     } catch (InputError const& error) {
       if (std::ranges::find(space.refused, name, &Space::Refused::strategy) == space.refused.end())
@@ -56,20 +58,15 @@ Strategies read_strategies(Question const& question, Space& space) {
   return out;
 }
 
-std::optional<Simulated> simulate(Question const& question, Machines const& machines, Candidate const& candidate) {
+Scenario scenario_of(Setup const& question, Candidate const& candidate) {
   auto scenario = question.scenario;
   scenario.plan = candidate.plan;
-  auto summary = simulate_steadily(std::move(scenario), machines.of(candidate.plan.strategy));
-  if (!summary) return std::nullopt;
-  return Simulated{candidate, std::move(*summary)};
+  return scenario;
 }
 
-std::optional<Simulated> simulate_if_parts_fit(Question const& question, Machines const& machines,
-                                               Candidate const& candidate) {
-  auto scenario = question.scenario;
-  scenario.plan = candidate.plan;
-  if (is_too_large_in_part(scenario, machines.of(candidate.plan.strategy))) return std::nullopt;
-  return simulate(question, machines, candidate);
+std::optional<Simulated> simulate_if_parts_fit(Setup const& question, Candidate const& candidate) {
+  if (is_too_large_in_part(scenario_of(question, candidate))) return std::nullopt;
+  return simulate(question, candidate);
 }
 
 struct Need {
@@ -103,7 +100,7 @@ bool run_alike(Simulated const& a, Simulated const& b) {
 /// first tried with few layers.
 class Simulating {
  public:
-  Simulating(Question const& question, Space const& space, Effort const& effort, std::function<void()> const& progress)
+  Simulating(Setup const& question, Space const& space, Effort const& effort, std::function<void()> const& progress)
       : question_{question}, space_{space}, effort_{effort}, progress_{progress}, is_done_(space.candidates.size()) {}
 
   /// @param order  the strategy's candidates, the fastest first
@@ -151,8 +148,7 @@ class Simulating {
     auto const tries_parts = !found_.too_large.empty();
     auto results = map_indices(batch.size(), [&](std::size_t i) {
       auto const& candidate = space_.candidates[batch[i]];
-      return tries_parts ? simulate_if_parts_fit(question_, *space_.machines, candidate)
-                         : simulate(question_, *space_.machines, candidate);
+      return tries_parts ? simulate_if_parts_fit(question_, candidate) : simulate(question_, candidate);
     });
     auto count = std::size_t{0};
     for (auto& result : results) {
@@ -168,7 +164,7 @@ class Simulating {
     return count;
   }
 
-  Question const& question_;
+  Setup const& question_;
   Space const& space_;
   Effort const& effort_;
   std::function<void()> const& progress_;
@@ -176,20 +172,31 @@ class Simulating {
   Found found_;
 };
 
-}  // namespace
-
-Machines::Machines(Scenario scenario) {
-  auto stacks = std::vector<std::string>{};
-  for (std::size_t i = 0; i < of_strategy_.size(); ++i) {
-    scenario.plan.strategy = static_cast<strategies::StrategyName>(i);
-    auto cluster = machine_of(scenario);
-    auto const known = std::ranges::find(stacks, cluster.stack.name);
-    of_strategy_[i] = static_cast<std::size_t>(known - stacks.begin());
-    if (known != stacks.end()) continue;
-    stacks.push_back(cluster.stack.name);
-    machines_.emplace_back(std::move(cluster));
+/// What the strategies run on: the cluster with the software of each one's framework.
+class Machines {
+ public:
+  explicit Machines(Scenario scenario) {
+    for (std::size_t i = 0; i < of_strategy_.size(); ++i) {
+      scenario.plan.strategy = static_cast<strategies::StrategyName>(i);
+      auto machine = machine_of(scenario);
+      auto const known = std::ranges::find(machines_, machine);
+      of_strategy_[i] = static_cast<std::size_t>(known - machines_.begin());
+      if (known == machines_.end()) machines_.push_back(std::move(machine));
+    }
   }
-}
+  [[nodiscard]] std::size_t count() const { return machines_.size(); }
+  [[nodiscard]] engine::Machine const& machine(std::size_t index) const { return *machines_[index]; }
+  [[nodiscard]] std::size_t index_of(strategies::StrategyName name) const {
+    return of_strategy_[static_cast<std::size_t>(name)];
+  }
+  [[nodiscard]] engine::Machine const& of(strategies::StrategyName name) const { return machine(index_of(name)); }
+
+ private:
+  std::vector<std::shared_ptr<engine::Machine const>> machines_;
+  std::array<std::size_t, kEnumSize<strategies::StrategyName>> of_strategy_{};
+};
+
+}  // namespace
 
 double fullness(Estimate const& estimate, Capacity const& capacity) {
   return fullest(estimate, capacity).fullness();
@@ -204,20 +211,21 @@ std::string why_too_large(Estimate const& estimate, Capacity const& capacity) {
                      reports::memory_text(*has));
 }
 
-std::optional<Simulated> simulate(Question const& question, Space const& space, Candidate const& candidate) {
-  return simulate(question, *space.machines, candidate);
+std::optional<Simulated> simulate(Setup const& question, Candidate const& candidate) {
+  auto summary = simulate_steadily(scenario_of(question, candidate));
+  if (!summary) return std::nullopt;
+  return Simulated{candidate, std::move(*summary)};
 }
 
 bool fits_with_ease(reports::Summary const& summary) {
   return summary.fits && (!summary.allocator || summary.allocator->retries == 0);
 }
 
-Space estimate_all(Question const& question) {
+Space estimate_all(Setup const& question) {
   auto space = Space{};
   auto const strategies = read_strategies(question, space);
   if (strategies.plans.empty()) return space;
-  space.machines = std::make_shared<Machines const>(question.scenario);
-  auto const& machines = *space.machines;
+  auto const machines = Machines{question.scenario};
   auto const& model = question.scenario.model;
   auto const samples = question.scenario.plan.global_batch / question.scenario.plan.ranks;
   auto const works = work_choices(model, samples);
@@ -232,7 +240,7 @@ Space estimate_all(Question const& question) {
     auto const plan = with_choice(strategies.plans.front(), works[i % works.size()]);
     return work_terms(model, plan, machines.machine(i / works.size()));
   });
-  auto const& node = question.scenario.cluster.node();
+  auto const& node = question.scenario.cluster->node();
   space.capacity = {node.gpu.memory_capacity.value, host_share(node)};
   for (std::size_t s = 0; s < strategies.plans.size(); ++s) {
     auto const* const parts = &work_part[machines.index_of(strategies.plans[s].strategy) * works.size()];
@@ -247,15 +255,15 @@ Space estimate_all(Question const& question) {
   return space;
 }
 
-std::optional<Simulated> thriftiest_that_fits(Question const& question, Space const& space,
+std::optional<Simulated> thriftiest_that_fits(Setup const& question, Space const& space,
                                               std::function<void()> const& progress) {
   auto thriftiest = space.candidates;
   std::ranges::stable_sort(thriftiest, {}, [](Candidate const& each) { return each.estimate.least_memory; });
   thriftiest.resize(std::min(thriftiest.size(), kThriftiest));
   for (std::size_t first = 0; first < thriftiest.size(); first += kAtOnce) {
     auto const count = std::min(kAtOnce, thriftiest.size() - first);
-    auto found = map_indices(
-        count, [&](std::size_t i) { return simulate_if_parts_fit(question, *space.machines, thriftiest[first + i]); });
+    auto found =
+        map_indices(count, [&](std::size_t i) { return simulate_if_parts_fit(question, thriftiest[first + i]); });
     if (progress)
       for (auto const& each : found)
         if (each) progress();
@@ -266,7 +274,7 @@ std::optional<Simulated> thriftiest_that_fits(Question const& question, Space co
   return std::nullopt;
 }
 
-Found simulate_best(Question const& question, Space const& space, Effort const& effort,
+Found simulate_best(Setup const& question, Space const& space, Effort const& effort,
                     std::function<void()> const& progress) {
   auto of_strategy = std::array<std::vector<std::size_t>, kEnumSize<strategies::StrategyName>>{};
   for (std::size_t i = 0; i < space.candidates.size(); ++i)

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,30 +11,15 @@
 #include "explore/plan/estimate.hpp"
 #include "explore/plan/space.hpp"
 #include "reports/summary.hpp"
+#include "sim/io/document.hpp"
 
 namespace twinstep::explore::plan {
 
 /// One model on so many nodes of one cluster, and how it is trained apart from what is searched.
-struct Question {
+struct Setup {
   Scenario scenario;
   io::Node training;               ///< of its file, without micro-batch and accumulation
   std::vector<std::string> names;  ///< strategies to search; all if empty
-};
-
-/// What the strategies run on: the cluster with the software of each one's framework.
-class Machines {
- public:
-  explicit Machines(Scenario scenario);
-  [[nodiscard]] std::size_t count() const { return machines_.size(); }
-  [[nodiscard]] engine::Machine const& machine(std::size_t index) const { return machines_[index]; }
-  [[nodiscard]] std::size_t index_of(strategies::StrategyName name) const {
-    return of_strategy_[static_cast<std::size_t>(name)];
-  }
-  [[nodiscard]] engine::Machine const& of(strategies::StrategyName name) const { return machine(index_of(name)); }
-
- private:
-  std::vector<engine::Machine> machines_;  // one for each stack
-  std::array<std::size_t, kEnumSize<strategies::StrategyName>> of_strategy_{};
 };
 
 /// One point of the space.
@@ -53,9 +36,8 @@ struct Capacity {
   HostShare host;
 };
 
-/// All candidates of a question with their closed form, the fastest first; those that cannot fit apart.
+/// All candidates of a setup with their closed form, the fastest first; those that cannot fit apart.
 struct Space {
-  std::shared_ptr<Machines const> machines;
   Capacity capacity;
   std::vector<Candidate> candidates;
   std::vector<Candidate> too_large;  ///< the least that they hold exceeds the capacity
@@ -73,7 +55,7 @@ struct Space {
 
 /// Estimates every configuration on all cores. The same space whatever their number. Cost: under a millisecond for a
 /// strategy with its options, tens of nanoseconds for each configuration.
-[[nodiscard]] Space estimate_all(Question const& question);
+[[nodiscard]] Space estimate_all(Setup const& question);
 
 /// A candidate after its simulation.
 struct Simulated {
@@ -100,20 +82,19 @@ inline constexpr auto kBestOfEach = Effort{.plans = 1, .most_simulations = 12};
 /// `effort.plans` fit and no estimate is left that could make one of them slower (kEstimateMargin); if too few fit,
 /// those with the least memory too. Runs on all cores; the same answer whatever their number. `progress` is told of
 /// every simulation, from any thread.
-[[nodiscard]] Found simulate_best(Question const& question, Space const& space, Effort const& effort,
+[[nodiscard]] Found simulate_best(Setup const& question, Space const& space, Effort const& effort,
                                   std::function<void()> const& progress = {});
 
 /// The candidate by a simulation such as simulate_best's. Nothing if it cannot be laid out. Cost: that of five
 /// micro-batches at most, however many its step has.
-[[nodiscard]] std::optional<Simulated> simulate(Question const& question, Space const& space,
-                                                Candidate const& candidate);
+[[nodiscard]] std::optional<Simulated> simulate(Setup const& question, Candidate const& candidate);
 
 /// Whether it runs without the allocator's giving back its cache and asking again, whose cost step times do not have.
 [[nodiscard]] bool fits_with_ease(reports::Summary const& summary);
 
 /// The candidate with the least memory that fits by a simulation such as simulate_best's, as far as the first dozens of
 /// them tell; what parts of the step show to be too large is not simulated whole.
-[[nodiscard]] std::optional<Simulated> thriftiest_that_fits(Question const& question, Space const& space,
+[[nodiscard]] std::optional<Simulated> thriftiest_that_fits(Setup const& question, Space const& space,
                                                             std::function<void()> const& progress = {});
 
 /// By how much an estimate may exceed the simulated step time before a ranking suffers.

@@ -26,53 +26,50 @@ void check_currencies(std::vector<ClusterSearch> const& searches) {
                                    first->per_gpu_hour.currency, other->per_gpu_hour.currency)};
 }
 
-/// Whether it sets `path` or something below it.
-bool sets(std::string_view setting, std::string_view path) {
-  return setting.starts_with(path) && setting.size() > path.size() &&
-         (setting[path.size()] == '=' || setting[path.size()] == '.');
+/// Whether it changes `path` or something below it.
+bool changes(io::Change const& change, std::string_view path) {
+  return change.path.starts_with(path) && (change.path.size() == path.size() || change.path[path.size()] == '.');
 }
 
-/// What is wrong with a cluster's name is said of --cluster, not of the setting that stands for it.
-[[noreturn]] void throw_of_cluster(InputError const& error, std::string const& cluster) {
-  auto const what = std::string_view{error.what()};
-  auto const place = fmt::format("--set cluster={}: /cluster: ", one_line(cluster));
-  if (what.starts_with(place)) throw InputError{fmt::format("--cluster: {}", what.substr(place.size()))};
-  throw error;
+/// The question on a cluster in place of its own, which comes before changes of it. Throws InputError of --cluster
+/// where there is none of this name.
+explore::Question on_cluster(explore::Question question, std::string const& cluster) {
+  auto value = io::read_value("--cluster", cluster);
+  static_cast<void>(question.parts->cluster(value));
+  question.changes.insert(question.changes.begin(), {"cluster", std::move(value)});
+  return question;
 }
 
 }  // namespace
 
-std::vector<ClusterSearch> searches_of(PlanOptions const& options, std::function<void()> const& progress) {
-  auto clusters = std::vector<std::optional<std::string>>(options.clusters.begin(), options.clusters.end());
-  if (clusters.empty()) clusters.emplace_back();
+std::vector<ClusterSearch> searches_of(PlanOptions const& options, explore::Question const& question,
+                                       std::function<void()> const& progress) {
   check_clusters(options.clusters);
-  if (options.prices.size() > 1 && options.prices.size() != clusters.size())
+  auto questions = std::vector<explore::Question>{};
+  for (auto const& cluster : options.clusters) questions.push_back(on_cluster(question, cluster));
+  if (questions.empty()) questions.push_back(question);
+  if (options.prices.size() > 1 && options.prices.size() != questions.size())
     throw InputError{fmt::format("--price: found {} prices for {} clusters; give one, or one for each",
-                                 options.prices.size(), clusters.size())};
+                                 options.prices.size(), questions.size())};
   auto searches = std::vector<ClusterSearch>{};
-  for (std::size_t i = 0; i < clusters.size(); ++i) {
+  for (std::size_t i = 0; i < questions.size(); ++i) {
     auto price = std::optional<std::string>{};
     if (!options.prices.empty()) price = options.prices[options.prices.size() > 1 ? i : 0];
-    try {
-      searches.emplace_back(options, clusters[i], price, progress);
-    } catch (InputError const& error) {
-      throw_of_cluster(error, clusters[i].value_or(""));
-    }
+    searches.emplace_back(options, std::move(questions[i]), price, progress);
   }
   check_currencies(searches);
   return searches;
 }
 
-void check_not_searched(std::string_view option, std::string const& setting) {
+void check_not_searched(io::Change const& change) {
   constexpr auto kSearched = std::to_array<std::pair<std::string_view, std::string_view>>(
       {{"strategy", "name one with --strategy, or ask `twinstep simulate`"},
        {"training.micro_batch", "leave it out, or ask `twinstep simulate`"},
        {"training.gradient_accumulation", "leave it out, or ask `twinstep simulate`"},
        {"cluster.nodes", "give numbers of GPUs with --gpus"}});
   for (auto const& [path, way_out] : kSearched)
-    if (sets(setting, path))
-      throw InputError{
-          fmt::format("{} {}: found {}, which a plan searches itself; {}", option, one_line(setting), path, way_out)};
+    if (changes(change, path))
+      throw InputError{fmt::format("{}: found {}, which a plan searches itself; {}", option_of(change), path, way_out)};
 }
 
 }  // namespace twinstep::explore::plan

@@ -13,9 +13,8 @@ namespace {
 constexpr std::int64_t kFew = 2;
 constexpr std::int64_t kOneMore = 3;
 
-std::optional<reports::Summary> simulate(Scenario const& scenario, engine::Machine const& machine,
-                                         engine::RunOptions const& options = {}) {
-  auto outcome = run_step(scenario, machine, options, Checks::kNone);
+std::optional<reports::Summary> simulate(Scenario const& scenario, engine::RunOptions const& options = {}) {
+  auto outcome = run_variation(scenario, options);
   auto* const run = std::get_if<Run>(&outcome);
   if (run == nullptr) return std::nullopt;
   return std::move(run->summary);
@@ -46,13 +45,13 @@ reports::Summary continued(reports::Summary const& few, reports::Summary one_mor
 
 }  // namespace
 
-std::optional<reports::Summary> simulate_steadily(Scenario scenario, engine::Machine const& machine) {
+std::optional<reports::Summary> simulate_steadily(Scenario scenario) {
   auto& plan = scenario.plan;
   auto const count = strategies::accumulation(plan);
-  if (count <= kLongestWhole) return simulate(scenario, machine);
+  if (count <= kLongestWhole) return simulate(scenario);
   auto const with = [&](std::int64_t micro_batches, engine::RunOptions const& options) {
     plan.global_batch = plan.ranks * plan.micro_batch * micro_batches;
-    return simulate(scenario, machine, options);
+    return simulate(scenario, options);
   };
   auto one_more = with(kOneMore, {});
   if (!one_more || !one_more->fits) return one_more;
@@ -61,12 +60,12 @@ std::optional<reports::Summary> simulate_steadily(Scenario scenario, engine::Mac
   return continued(*few, std::move(*one_more), count);
 }
 
-bool is_too_large_in_part(Scenario const& scenario, engine::Machine const& machine) {
+bool is_too_large_in_part(Scenario const& scenario) {
   auto const is_too_large = [&](strategies::ModelSpec const& model, std::int64_t micro_batches) {
     auto part = scenario;
     part.model = model;
     part.plan.global_batch = part.plan.ranks * part.plan.micro_batch * micro_batches;
-    auto const summary = simulate(part, machine);
+    auto const summary = simulate(part);
     return summary && !summary->fits;
   };
   auto const count = strategies::accumulation(scenario.plan);

@@ -5,14 +5,13 @@
 
 #include "explore/ask/scenario.hpp"
 #include "reports/summary.hpp"
-#include "sim/engine/machine.hpp"
 
 namespace twinstep::explore::plan {
 
 /// Micro-batches of the longest step that is simulated whole.
 inline constexpr std::int64_t kLongestWhole = 4;
 
-/// Simulates the step of `scenario` on `machine`, folded and with the memory ledger. Nothing if its plan cannot be laid
+/// Simulates the step of `scenario`, folded and with the memory ledger. Nothing if its plan cannot be laid
 /// out.
 ///
 /// A step of more than kLongestWhole micro-batches is simulated twice, with a few of them: what one more adds there,
@@ -20,12 +19,12 @@ inline constexpr std::int64_t kLongestWhole = 4;
 /// does not fit only memory is told.
 /// tests/unit/plan_search_test.cpp holds the step time so found within 0.2 % of the whole step's. Cost: that of five
 /// micro-batches at most in place of any number.
-[[nodiscard]] std::optional<reports::Summary> simulate_steadily(Scenario scenario, engine::Machine const& machine);
+[[nodiscard]] std::optional<reports::Summary> simulate_steadily(Scenario scenario);
 
 /// Whether a part of the step holds more than there is of device memory, host memory or drives, so that the whole does
 /// too: few of its layers, then one of its micro-batches. False where neither is less than the whole.
 /// tests/unit/plan_search_test.cpp holds that parts never need more than the whole. Cost: a few per cent of the whole's
 /// where few layers tell, and a quarter of it where they do not.
-[[nodiscard]] bool is_too_large_in_part(Scenario const& scenario, engine::Machine const& machine);
+[[nodiscard]] bool is_too_large_in_part(Scenario const& scenario);
 
 }  // namespace twinstep::explore::plan

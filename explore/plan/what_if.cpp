@@ -38,30 +38,26 @@ std::string place_of(std::string const& text) {
 }
 
 /// A change of what another one changes would leave nothing of it.
-void check_apart(std::string const& text, std::vector<std::string> const& changes) {
-  auto const path = [](std::string const& change) { return std::string_view{change}.substr(0, change.find('=')); };
+void check_apart(std::string const& text, std::vector<io::Change> const& changes) {
   for (auto const& one : changes)
     for (auto const& other : changes)
-      if (&one != &other && path(other).starts_with(path(one)) &&
-          (path(one) == path(other) || path(other)[path(one).size()] == '.'))
+      if (&one != &other && other.path.starts_with(one.path) &&
+          (one.path == other.path || other.path[one.path.size()] == '.'))
         throw InputError{fmt::format("{}found {} and {}, which change the same; give each path once", place_of(text),
-                                     quoted(path(one)), quoted(path(other)))};
+                                     quoted(one.path), quoted(other.path))};
 }
 
-/// Searches of the scenario with the changes; what is wrong with them is said of the option in which they stand.
-std::vector<ClusterSearch> searches_with(PlanOptions options, std::string const& text,
-                                         std::vector<std::string> const& changes,
-                                         std::function<void()> const& progress) {
-  options.settings.insert(options.settings.end(), changes.begin(), changes.end());
-  try {
-    return searches_of(options, progress);
-  } catch (InputError const& error) {
-    auto const what = std::string_view{error.what()};
-    for (auto const& change : changes)
-      if (auto const of_change = fmt::format("--set {}", one_line(change)); what.starts_with(of_change))
-        throw InputError{fmt::format("--what-if {}", what.substr(std::string_view{"--set "}.size()))};
-    throw InputError{fmt::format("{}{}", place_of(text), what)};
-  }
+/// Searches of the question with the changes; what is wrong with them is said of the option in which they stand.
+std::vector<ClusterSearch> searches_with(PlanOptions const& options, explore::Question const& question,
+                                         std::string const& text, std::vector<io::Change> const& changes,
+                                         std::function<void()> const& progress) try {
+  return searches_of(options, question.with(changes), progress);
+} catch (InputError const& error) {
+  auto const is_of = [&](io::Change const& change) {
+    return std::string_view{error.what()}.starts_with(option_of(change));
+  };
+  if (std::ranges::any_of(changes, is_of)) throw;
+  throw InputError{fmt::format("{}{}", place_of(text), error.what())};
 }
 
 double seconds_of_step(reports::PlannedStep const& plan) {
@@ -70,12 +66,12 @@ double seconds_of_step(reports::PlannedStep const& plan) {
 
 /// Why the step stays as long as it was, as far as the network tells.
 std::string why_no_effect(reports::PlannedStep const& plan, hardware::Cluster const& cluster,
-                          std::vector<std::string> const& changes) {
+                          std::vector<io::Change> const& changes) {
   auto const exposed = to_seconds(plan.exposed).count() / seconds_of_step(plan);
   if (exposed < kHidden)
     return fmt::format("no effect: the step waits for communication in {:.1f} % of its time", exposed * 100);
-  auto const leads_out = std::ranges::any_of(changes, [](std::string const& change) {
-    return std::ranges::any_of(kWayOutOfNode, [&](std::string_view path) { return change.starts_with(path); });
+  auto const leads_out = std::ranges::any_of(changes, [](io::Change const& change) {
+    return std::ranges::any_of(kWayOutOfNode, [&](std::string_view path) { return change.path.starts_with(path); });
   });
   if (!leads_out) return "no effect";
   return fmt::format("no effect: {}",
@@ -84,7 +80,7 @@ std::string why_no_effect(reports::PlannedStep const& plan, hardware::Cluster co
 
 /// What the reader of "before" and "after" has to know.
 std::string note_on(reports::PlannedStep const& before, reports::PlannedStep const& after,
-                    hardware::Cluster const& cluster, std::vector<std::string> const& changes) {
+                    hardware::Cluster const& cluster, std::vector<io::Change> const& changes) {
   auto const batch = [](reports::PlannedStep const& plan) { return plan.token_rate.count() * seconds_of_step(plan); };
   auto const differs = [](double a, double b) { return std::abs(b / a - 1) >= kNoChange; };
   if (differs(batch(before), batch(after)))
@@ -104,7 +100,7 @@ std::optional<reports::PlannedStep> best_of(ClusterSearch& search, std::int64_t 
 }
 
 /// On one number of GPUs; what fails says why.
-void answer_one(ClusterSearch& search, std::vector<std::string> const& changes, Effort const& effort,
+void answer_one(ClusterSearch& search, std::vector<io::Change> const& changes, Effort const& effort,
                 reports::WhatIf& asked) {
   if (auto const reason = search.why_not_searched(asked.gpus)) {
     asked.note = *reason;
@@ -118,7 +114,7 @@ void answer_one(ClusterSearch& search, std::vector<std::string> const& changes, 
       asked.note = lost_job_text(*best);
     else
       asked.after = std::move(best);
-    if (asked.before && asked.after) asked.note = note_on(*asked.before, *asked.after, search.base().cluster, changes);
+    if (asked.before && asked.after) asked.note = note_on(*asked.before, *asked.after, *search.base().cluster, changes);
   } catch (InputError const& error) {
     asked.note = error.what();
   }
@@ -126,16 +122,17 @@ void answer_one(ClusterSearch& search, std::vector<std::string> const& changes, 
 
 }  // namespace
 
-std::vector<std::string> read_changes(std::string const& text) {
-  auto changes = std::vector<std::string>{};
+std::vector<io::Change> read_changes(std::string const& text) {
+  auto changes = std::vector<io::Change>{};
   for (auto rest = std::string_view{text};;) {
     auto const end = end_of_change(rest);
-    changes.emplace_back(trimmed(rest.substr(0, end)));
-    if (changes.back().find('=') == std::string::npos)
+    auto const change = trimmed(rest.substr(0, end));
+    if (change.find('=') == std::string::npos)
       throw InputError{
           fmt::format("{}found no \"=\" in {}, expected path=value, and commas between several; a text that "
                       "holds a comma stands in double quotes",
-                      place_of(text), quoted(changes.back()))};
+                      place_of(text), quoted(change))};
+    changes.push_back(io::read_change("--what-if", change));
     if (end == rest.size()) break;
     rest.remove_prefix(end + 1);
   }
@@ -143,11 +140,11 @@ std::vector<std::string> read_changes(std::string const& text) {
   return changes;
 }
 
-WhatIfs::WhatIfs(PlanOptions const& options, std::function<void()> const& progress) {
+WhatIfs::WhatIfs(PlanOptions const& options, explore::Question const& question, std::function<void()> const& progress) {
   for (auto const& text : options.what_if) {
     auto changes = read_changes(text);
-    for (auto const& change : changes) check_not_searched("--what-if", change);
-    auto searches = searches_with(options, text, changes, progress);
+    for (auto const& change : changes) check_not_searched(change);
+    auto searches = searches_with(options, question, text, changes, progress);
     asked_.push_back({text, std::move(changes), std::move(searches)});
   }
 }

@@ -13,14 +13,14 @@ namespace twinstep::explore::plan {
 /// The settings that one question makes together: "cluster.node.nic=800 Gb/s,cluster.fabric.port=800 Gb/s" has two. A
 /// comma parts them unless it stands in double quotes, braces or brackets, so a plain text that holds one goes into
 /// quotes. Throws InputError for a part without "=".
-[[nodiscard]] std::vector<std::string> read_changes(std::string const& text);
+[[nodiscard]] std::vector<io::Change> read_changes(std::string const& text);
 
 /// The questions of --what-if, each by itself.
 class WhatIfs {
  public:
   /// Reads every changed scenario and searches none. Throws InputError that names the question, also for what is
   /// searched anyway.
-  WhatIfs(PlanOptions const& options, std::function<void()> const& progress);
+  WhatIfs(PlanOptions const& options, explore::Question const& question, std::function<void()> const& progress);
 
   /// Answers them for the numbers of GPUs in `plans`, which have their best plans. One that fails says so, and the
   /// others are answered.
@@ -29,7 +29,7 @@ class WhatIfs {
  private:
   struct Asked {
     std::string text;
-    std::vector<std::string> changes;
+    std::vector<io::Change> changes;
     std::vector<ClusterSearch> searches;  ///< as the unchanged scenario has them
   };
   std::vector<Asked> asked_;

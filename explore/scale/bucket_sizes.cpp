@@ -16,37 +16,38 @@ using namespace literals;
 constexpr auto kSmallestBucket = 1_MiB;
 constexpr auto kLargestBucket = 4_GiB;
 
-/// The strategy's setting for buckets of `size`; empty where it has none. Frameworks count elements of gradients.
-std::string bucket_setting(strategies::Plan const& plan, Bytes size) {
+/// What the strategy calls buckets of `size`, and the value; nothing where it has none. Frameworks count elements of
+/// gradients.
+std::optional<std::pair<std::string, io::Node>> bucket_of(strategies::Plan const& plan, Bytes size) {
   using enum strategies::StrategyName;
   auto const elements = size / size_of(plan.precision);
   switch (plan.strategy) {
     case kDdp:
     case kZero1:
-    case kZero2: return fmt::format("bucket={} B", size.count());
+    case kZero2: return std::pair{"bucket", io::value_node(fmt::format("{} B", size.count()))};
     case kDeepSpeed1:
     case kDeepSpeed2:
-    case kDeepSpeed3: return fmt::format("reduce_bucket_size={}", elements);
-    case kMegatron: return fmt::format("bucket_size={}", elements);
-    default: return {};
+    case kDeepSpeed3: return std::pair{"reduce_bucket_size", io::value_node(elements)};
+    case kMegatron: return std::pair{"bucket_size", io::value_node(elements)};
+    default: return std::nullopt;
   }
 }
 
 /// Nothing where the plan refuses the size.
-std::optional<Duration> step_time(Question const& question, std::size_t place, Bytes size) try {
-  auto const setting =
-      fmt::format("{}.{}", question.strategy_path(place), bucket_setting(question.scenarios[place].plan, size));
-  auto const outcome = run_variation(changed(question, place, {setting}), {.replays_allocator = false});
+std::optional<Duration> step_time(Answered const& question, std::size_t place, Bytes size) try {
+  auto const [name, value] = *bucket_of(question.scenarios[place].plan, size);
+  auto const change = io::change_to(fmt::format("{}.{}", question.strategy_path(place), name), value);
+  auto const outcome = run_variation(question.changed(place, {change}), {.replays_allocator = false});
   auto const* run = std::get_if<Run>(&outcome);
   return run == nullptr ? std::nullopt : std::optional{run->summary.step_time};
 } catch (InputError const&) {
   return std::nullopt;
 }
 
-BucketCurve bucket_curve(Question const& question, std::size_t place) {
+BucketCurve bucket_curve(Answered const& question, std::size_t place) {
   auto sizes = std::vector<Bytes>{};
   for (auto size = kSmallestBucket; size <= kLargestBucket; size = size * 2)
-    if (!bucket_setting(question.scenarios[place].plan, size).empty()) sizes.push_back(size);
+    if (bucket_of(question.scenarios[place].plan, size)) sizes.push_back(size);
   auto const times = map_indices(sizes.size(), [&](std::size_t i) { return step_time(question, place, sizes[i]); });
   auto curve = BucketCurve{.place = place, .points = {}};
   for (std::size_t i = 0; i < sizes.size(); ++i)
@@ -56,7 +57,7 @@ BucketCurve bucket_curve(Question const& question, std::size_t place) {
 
 }  // namespace
 
-std::vector<BucketCurve> bucket_curves(Question const& question) {
+std::vector<BucketCurve> bucket_curves(Answered const& question) {
   auto curves = std::vector<BucketCurve>{};
   for (std::size_t place = 0; place < question.outcomes.size(); ++place) {
     if (question.run(place) == nullptr) continue;

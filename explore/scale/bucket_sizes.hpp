@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "explore/ask/question.hpp"
+#include "explore/ask/answered.hpp"
 
 namespace twinstep::explore {
 
@@ -20,6 +20,6 @@ struct BucketCurve {
 
 /// The curves of the scenarios that ran and whose strategy has buckets: sizes from 1 MiB to 4 GiB, each twice the one
 /// before it, but for those that the plan refuses. Costs a simulation a point, on all cores.
-[[nodiscard]] std::vector<BucketCurve> bucket_curves(Question const& question);
+[[nodiscard]] std::vector<BucketCurve> bucket_curves(Answered const& question);
 
 }  // namespace twinstep::explore

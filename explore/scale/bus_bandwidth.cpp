@@ -123,9 +123,9 @@ CollectiveCurve curve_of(Traffic const& traffic, hardware::Cluster const& cluste
 
 }  // namespace
 
-std::vector<CollectiveCurve> collective_curves(Question const& question) {
+std::vector<CollectiveCurve> collective_curves(Answered const& question) {
   auto all = std::vector<Traffic>{};
-  auto const& cluster = question.scenarios.front().cluster;
+  auto const& cluster = *question.scenarios.front().cluster;
   for (std::size_t i = 0; i < question.outcomes.size(); ++i)
     if (auto const* run = question.run(i))
       add_messages(all, *run, cluster.node().gpus, question.scenarios[i].strategy_title);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "explore/ask/question.hpp"
+#include "explore/ask/answered.hpp"
 #include "sim/base/collective_kind.hpp"
 #include "sim/base/data_type.hpp"
 
@@ -44,6 +44,6 @@ struct CollectiveCurve {
 
 /// Curves of all collectives that the steps of the question issue, with the steps' own messages: sizes from 1 KiB to
 /// 4 GiB, each twice the one before it, in whole elements. Simulates no step.
-[[nodiscard]] std::vector<CollectiveCurve> collective_curves(Question const& question);
+[[nodiscard]] std::vector<CollectiveCurve> collective_curves(Answered const& question);
 
 }  // namespace twinstep::explore

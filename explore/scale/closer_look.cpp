@@ -3,14 +3,16 @@
 #include <array>
 
 #include "explore/ask/parallel.hpp"
+#include "explore/plan/way_out.hpp"
 #include "explore/scale/why.hpp"
 
 namespace twinstep::explore {
 namespace {
 
-Duration time_without_communication(Scenario scenario) {
-  scenario.network_is_free = true;
-  return std::get<Run>(run_variation(scenario, {.replays_allocator = false})).summary.step_time;
+void answer(CloserLook& look) {
+  if (!look.question.outcomes.empty()) return;
+  run_steps(look.question);
+  add_ways_out(look.question);
 }
 
 void look_at_waits(CloserLook& look) {
@@ -20,7 +22,7 @@ void look_at_waits(CloserLook& look) {
     if (question.run(i) != nullptr) ran.push_back(&question.scenarios[i]);
   look.without_communication =
       map_indices(ran.size(), [&](std::size_t i) { return time_without_communication(*ran[i]); });
-  look.why = explain(question.path, question.settings, *question.best());
+  look.why = explain(question, *question.best());
 }
 
 struct Part {
@@ -29,7 +31,7 @@ struct Part {
 };
 
 constexpr std::array<Part, 6> kParts{
-    {{"the answer", [](CloserLook& look) { run_steps(look.question); }},
+    {{"the answer", answer},
      {"where the step goes", look_at_waits},
      {"scaling", [](CloserLook& look) { look.scaling = scaling_of(look.question); }},
      {"bus bandwidth", [](CloserLook& look) { look.collectives = collective_curves(look.question); }},
@@ -39,7 +41,7 @@ constexpr std::array<Part, 6> kParts{
 
 }  // namespace
 
-CloserLook look_closer(Question question, Listener const& listener) {
+CloserLook look_closer(Answered question, Listener const& listener) {
   auto look = CloserLook{.question = std::move(question),
                          .without_communication = {},
                          .why = {},

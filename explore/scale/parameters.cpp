@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "explore/ask/ask.hpp"
 #include "explore/ask/parallel.hpp"
-#include "explore/ask/question.hpp"
 #include "reports/quantity_text.hpp"
 
 namespace twinstep::explore {
@@ -121,9 +121,10 @@ template <class FactorOf>
 std::vector<double> changes_by(Scenario const& scenario, std::vector<Parameter> const& parameters,
                                FactorOf const& factor) {
   auto const times = map_indices(parameters.size() + 1, [&](std::size_t i) {
-    auto other = scenario;
-    if (i < parameters.size()) parameters[i].scale(other.cluster, factor(parameters[i]));
-    return std::get<Run>(run_variation(other, {.replays_allocator = false})).summary.step_time;
+    auto cluster = *scenario.cluster;
+    if (i < parameters.size()) parameters[i].scale(cluster, factor(parameters[i]));
+    auto const outcome = run_variation(on(std::move(cluster), scenario), {.replays_allocator = false});
+    return std::get<Run>(outcome).summary.step_time;
   });
   auto changes = std::vector<double>{};
   for (std::size_t i = 0; i < parameters.size(); ++i) changes.push_back(reports::share(times[i], times.back()) - 1);
@@ -136,8 +137,8 @@ std::vector<Parameter> parameters_of(Scenario const& scenario) {
   auto out = std::vector<Parameter>{};
   add_gpu(out);
   add_host(out, scenario.plan);
-  add_node(out, scenario.cluster);
-  add_fabric(out, scenario.cluster);
+  add_node(out, *scenario.cluster);
+  add_fabric(out, *scenario.cluster);
   return out;
 }
 

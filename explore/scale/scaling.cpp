@@ -6,8 +6,6 @@
 #include <span>
 #include <variant>
 
-#include <fmt/core.h>
-
 #include "explore/ask/parallel.hpp"
 #include "sim/base/input_error.hpp"
 
@@ -37,15 +35,18 @@ struct Job {
 };
 
 /// The scenario of a job. Throws InputError where the machine ends before.
-Scenario scenario_of(Question const& question, Job const& job) {
-  return changed(question, job.place,
-                 {fmt::format("cluster.nodes={}", job.nodes), fmt::format("training.global_batch={}", job.global_batch),
-                  fmt::format("{}.ranks={}", question.strategy_path(job.place), job.gpus)});
+Scenario scenario_of(Answered const& question, Job const& job) {
+  auto const change = [](std::string path, std::int64_t number) {
+    return io::change_to(std::move(path), io::value_node(number));
+  };
+  return question.changed(job.place,
+                          {change("cluster.nodes", job.nodes), change("training.global_batch", job.global_batch),
+                           change(question.strategy_path(job.place) + ".ranks", job.gpus)});
 }
 
-Job job_of(Question const& question, std::size_t place, Growth growth, std::int64_t nodes) {
+Job job_of(Answered const& question, std::size_t place, Growth growth, std::int64_t nodes) {
   auto const& scenario = question.scenarios[place];
-  auto const gpus = nodes * scenario.cluster.node().gpus;
+  auto const gpus = nodes * scenario.cluster->node().gpus;
   auto const& plan = scenario.plan;
   // Whole batches: what does not divide as given has no curve.
   auto const batch = growth == Growth::kStrong ? plan.global_batch : plan.global_batch * gpus / plan.ranks;
@@ -55,7 +56,7 @@ Job job_of(Question const& question, std::size_t place, Growth growth, std::int6
 /// The point, or why there is none.
 using Simulated = std::variant<ScalePoint, std::string>;
 
-Simulated simulate(Question const& question, Job const& job) try {
+Simulated simulate(Answered const& question, Job const& job) try {
   auto outcome = run_variation(scenario_of(question, job));
   if (auto const* obstacle = std::get_if<reports::Infeasible>(&outcome)) return obstacle->reason;
   return ScalePoint{job.nodes, job.gpus, job.global_batch, std::move(std::get<Run>(outcome).summary)};
@@ -121,7 +122,7 @@ Job job_of(ScaleCurve const& curve, std::size_t point) {
 
 /// The efficiency of a point is the time of the start over its own, so that a parameter which takes the shares s of the
 /// start and p of the point away multiplies it with (1 - s) / (1 - p).
-std::vector<Lever> levers_at(Question const& question, ScaleCurve const& curve, std::size_t point) {
+std::vector<Lever> levers_at(Answered const& question, ScaleCurve const& curve, std::size_t point) {
   auto at_start = std::map<std::string, double>{};
   for (auto const& saving : savings_of(scenario_of(question, job_of(curve, 0))))
     at_start[saving.parameter] = saving.share;
@@ -143,7 +144,7 @@ std::vector<std::int64_t> first_nodes(std::vector<ScaleCurve> const& weak) {
   return nodes;
 }
 
-void find_bends(Question const& question, std::vector<ScaleCurve>& curves) {
+void find_bends(Answered const& question, std::vector<ScaleCurve>& curves) {
   for_each_index(curves.size(), [&](std::size_t i) {
     if (auto const knee = knee_of(curves[i])) curves[i].bend = Bend{*knee, loss_at(question, curves[i], *knee)};
   });
@@ -151,13 +152,13 @@ void find_bends(Question const& question, std::vector<ScaleCurve>& curves) {
 
 }  // namespace
 
-std::vector<ScaleCurve> scale_curves(Question const& question, Growth growth, std::int64_t most_nodes,
+std::vector<ScaleCurve> scale_curves(Answered const& question, Growth growth, std::int64_t most_nodes,
                                      std::vector<std::int64_t> const& least_nodes) {
   auto jobs = std::vector<Job>{};
   auto begins = std::vector<std::size_t>{};  // of the jobs of each scenario
   for (std::size_t place = 0; place < question.scenarios.size(); ++place) {
     begins.push_back(jobs.size());
-    for (auto const nodes : node_counts(question.scenarios[place].cluster.nodes(), most_nodes))
+    for (auto const nodes : node_counts(question.scenarios[place].cluster->nodes(), most_nodes))
       if (least_nodes.empty() || nodes >= least_nodes[place]) jobs.push_back(job_of(question, place, growth, nodes));
   }
   begins.push_back(jobs.size());
@@ -176,14 +177,14 @@ std::optional<std::size_t> knee_of(ScaleCurve const& curve) {
   return static_cast<std::size_t>(knee - curve.points.begin());
 }
 
-Loss loss_at(Question const& question, ScaleCurve const& curve, std::size_t point) {
+Loss loss_at(Answered const& question, ScaleCurve const& curve, std::size_t point) {
   auto loss = Loss{};
   std::tie(loss.cause, loss.share) = largest_growth(curve.points.front(), curve.points[point]);
   loss.levers = levers_at(question, curve, point);
   return loss;
 }
 
-Scaling scaling_of(Question const& question) {
+Scaling scaling_of(Answered const& question) {
   auto scaling = Scaling{};
   scaling.weak = scale_curves(question, Growth::kWeak, kMostNodes);
   find_bends(question, scaling.weak);

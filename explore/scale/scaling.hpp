@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "explore/ask/question.hpp"
+#include "explore/ask/answered.hpp"
 #include "explore/scale/parameters.hpp"
 
 /// How a step's speed grows with the cluster: curves, the point where they bend, and what bends them.
@@ -56,7 +56,7 @@ struct ScaleCurve {
 /// ends where the plan or the machine does: a batch that does not divide, a fabric that is full. Costs a simulation a
 /// point, on all cores.
 /// @param least_nodes  of each scenario: fewer are not tried; none given: all are
-[[nodiscard]] std::vector<ScaleCurve> scale_curves(Question const& question, Growth growth, std::int64_t most_nodes,
+[[nodiscard]] std::vector<ScaleCurve> scale_curves(Answered const& question, Growth growth, std::int64_t most_nodes,
                                                    std::vector<std::int64_t> const& least_nodes = {});
 
 /// A curve bends where a GPU is first worth less than this of one at its start. Less is lost by every plan.
@@ -66,7 +66,7 @@ inline constexpr double kKneeEfficiency = 0.9;
 
 /// Compares where GPU time per token goes at the start of the curve and at a later point, and simulates both with each
 /// parameter of the machine a tenth better: what helps both alike is no lever. Costs two simulations a parameter.
-[[nodiscard]] Loss loss_at(Question const& question, ScaleCurve const& curve, std::size_t point);
+[[nodiscard]] Loss loss_at(Answered const& question, ScaleCurve const& curve, std::size_t point);
 
 /// Weak and strong scaling, a curve for each scenario of a question.
 struct Scaling {
@@ -76,6 +76,6 @@ struct Scaling {
 
 /// The curves on up to 1,024 nodes, with their bends. Strong scaling begins where weak scaling does. Costs a simulation
 /// a point, and two a parameter for each bend, on all cores.
-[[nodiscard]] Scaling scaling_of(Question const& question);
+[[nodiscard]] Scaling scaling_of(Answered const& question);
 
 }  // namespace twinstep::explore

@@ -5,17 +5,23 @@
 
 #include <fmt/format.h>
 
-#include "explore/ask/ask.hpp"
 #include "explore/ask/offered_strategies.hpp"
-#include "reports/summary.hpp"
 #include "sim/base/input_error.hpp"
 
 namespace twinstep::explore {
 namespace {
 
-using reports::Change;
 using strategies::Recompute;
 using strategies::StrategyName;
+
+using Changes = std::vector<io::Change>;
+
+/// What could be changed, before it is known what it comes to.
+struct Candidate {
+  std::string name;
+  Changes changes;
+  bool is_hardware = false;
+};
 
 /// The changes that are worth a try.
 class Candidates {
@@ -27,58 +33,63 @@ class Candidates {
     add_training();
     add_hardware();
   }
-  [[nodiscard]] std::vector<Change> take() && { return std::move(changes_); }
+  [[nodiscard]] std::vector<Candidate> take() && { return std::move(candidates_); }
 
  private:
-  void add(std::string name, std::vector<std::string> settings, bool is_hardware = false) {
-    changes_.push_back({.name = std::move(name), .settings = std::move(settings), .is_hardware = is_hardware});
+  void add(std::string name, Changes changes, bool is_hardware = false) {
+    candidates_.push_back({std::move(name), std::move(changes), is_hardware});
+  }
+  template <class Value>
+  static io::Change change(std::string path, Value value) {
+    return io::change_to(std::move(path), io::value_node(value));
   }
 
-  /// The strategy with nothing but its ranks, its recomputation and `options`, as another one refuses the rest.
-  [[nodiscard]] std::string strategy(std::string_view name, Recompute recompute,
-                                     std::string const& options = "") const {
-    return fmt::format(R"({}={{"name": "{}", "recompute": "{}", "ranks": {}{}}})", path_, name, name_of(recompute),
-                       plan_.ranks, options);
+  /// The strategy with nothing but its ranks, its recomputation and perhaps groups, as another one refuses the rest.
+  [[nodiscard]] io::Change strategy(std::string_view name, std::optional<std::int64_t> shard_group = {}) const {
+    auto members =
+        std::vector<std::pair<std::string_view, io::Node>>{{"name", io::value_node(name)},
+                                                           {"recompute", io::value_node(name_of(plan_.recompute))},
+                                                           {"ranks", io::value_node(plan_.ranks)}};
+    if (shard_group) members.emplace_back("shard_group", io::value_node(*shard_group));
+    return io::change_to(path_, io::value_node(members));
   }
 
   void add_strategies() {
     for (std::size_t i = 0; i < kEnumSize<StrategyName>; ++i) {
       auto const name = static_cast<StrategyName>(i);
       if (name != plan_.strategy && is_offered(name, scenario_.model))
-        add(fmt::format("{} in place of {}", name_of(name), name_of(plan_.strategy)),
-            {strategy(name_of(name), plan_.recompute)});
+        add(fmt::format("{} in place of {}", name_of(name), name_of(plan_.strategy)), {strategy(name_of(name))});
     }
-    auto const gpus = scenario_.cluster.node().gpus;
+    auto const gpus = scenario_.cluster->node().gpus;
     if (plan_.ranks > gpus && plan_.shard_group != gpus && gpus > 1)
-      add("fsdp2 that shards inside a node (HSDP)",
-          {strategy("fsdp2", plan_.recompute, fmt::format(R"(, "shard_group": {})", gpus))});
+      add("fsdp2 that shards inside a node (HSDP)", {strategy("fsdp2", gpus)});
   }
 
   void add_recomputation() {
     for (auto const recompute : {Recompute::kNone, Recompute::kSelective})
       if (plan_.recompute == Recompute::kFull || (plan_.recompute != Recompute::kNone && recompute == Recompute::kNone))
-        add(fmt::format("recompute {}", name_of(recompute)),
-            {fmt::format("{}.recompute={}", path_, name_of(recompute))});
+        add(fmt::format("recompute {}", name_of(recompute)), {change(path_ + ".recompute", name_of(recompute))});
   }
 
   void add_training() {
     auto const at_once = plan_.micro_batch * plan_.ranks;
     if (plan_.global_batch % (2 * at_once) == 0)
       add(fmt::format("micro-batches of {}", 2 * plan_.micro_batch),
-          {fmt::format("training.micro_batch={}", 2 * plan_.micro_batch)});
-    if (!plan_.flash_attention) add("fused attention", {"training.flash_attention=true"});
+          {change("training.micro_batch", 2 * plan_.micro_batch)});
+    if (!plan_.flash_attention) add("fused attention", {change("training.flash_attention", true)});
     if (plan_.optimizer == strategies::Optimizer::kAdamWForeach)
-      add("a fused optimizer", {"training.optimizer=adamw-fused"});
+      add("a fused optimizer", {change("training.optimizer", "adamw-fused")});
     if (std::holds_alternative<strategies::Transformer>(scenario_.model))
-      add("a fused activation and cross-entropy", {"training.activation=fused", "training.cross_entropy=fused"});
+      add("a fused activation and cross-entropy",
+          {change("training.activation", "fused"), change("training.cross_entropy", "fused")});
   }
 
   void add_hardware() {
-    if (plan_.ranks <= scenario_.cluster.node().gpus) return;
-    auto const twice = [](std::string_view path, BytesPerSecond one_way) {
-      return fmt::format("{}={:.0f} Gb/s", path, 2 * one_way.count() * 8e-9);
+    if (plan_.ranks <= scenario_.cluster->node().gpus) return;
+    auto const twice = [](char const* path, BytesPerSecond one_way) {
+      return change(path, std::string_view{fmt::format("{:.0f} Gb/s", 2 * one_way.count() * 8e-9)});
     };
-    auto const& [node, fabric] = std::tie(scenario_.cluster.node(), scenario_.cluster.fabric);
+    auto const& [node, fabric] = std::tie(scenario_.cluster->node(), scenario_.cluster->fabric);
     add("NICs, ports and slots twice as fast",
         {twice("cluster.node.nic", node.nic.value), twice("cluster.fabric.port", fabric.port.value),
          twice("cluster.node.pcie", node.pcie.value)},
@@ -88,46 +99,41 @@ class Candidates {
   Scenario const& scenario_;
   strategies::Plan const& plan_;
   std::string path_;
-  std::vector<Change> changes_;
+  std::vector<Candidate> candidates_;
 };
 
-std::optional<reports::Summary> simulated(Scenario const& scenario, engine::RunOptions const& options = {}) {
-  auto outcome = run_step(scenario, engine::Machine{machine_of(scenario), scenario.plan.ranks}, options, Checks::kNone);
-  if (auto* run = std::get_if<Run>(&outcome)) return std::move(run->summary);
-  return std::nullopt;
-}
-
-/// Whether the change could be made and helps; fills in what it comes to.
-bool helps(Change& change, std::string const& path, std::vector<std::string> settings, std::size_t place,
-           Duration step_time) try {
-  settings.insert(settings.end(), change.settings.begin(), change.settings.end());
-  auto const scenarios = read_scenarios(path, settings);
-  auto const summary = simulated(scenarios.at(place));
-  if (!summary) return false;
-  change.step_time = summary->step_time;
-  change.fits = summary->fits;
-  return change.fits && change.step_time < step_time;
+/// What the change comes to, if it could be made and helps.
+std::optional<reports::Change> helpful(Answered const& question, std::size_t place, Candidate const& candidate,
+                                       Duration step_time) try {
+  auto const outcome = run_variation(question.changed(place, candidate.changes));
+  auto const* const run = std::get_if<Run>(&outcome);
+  if (run == nullptr || !run->summary.fits || run->summary.step_time >= step_time) return std::nullopt;
+  return reports::Change{.name = candidate.name,
+                         .settings = io::texts_of(candidate.changes),
+                         .is_hardware = candidate.is_hardware,
+                         .step_time = run->summary.step_time};
 } catch (InputError const&) {
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<reports::Why> explain(std::string const& path, std::vector<std::string> const& settings,
-                                    std::size_t place) {
-  auto const scenarios = read_scenarios(path, settings);
-  auto const& scenario = scenarios.at(place);
-  auto without_communication = scenario;
-  without_communication.network_is_free = true;
-  auto const step = simulated(scenario);
-  auto const free = simulated(without_communication, {.replays_allocator = false});
-  if (!step || !free) return std::nullopt;
-  auto why = reports::Why{
-      .title = scenario.strategy_title, .step_time = step->step_time, .without_communication = free->step_time};
-  auto const strategy_path = scenario.is_one_of_several ? fmt::format("strategy.{}", place) : std::string{"strategy"};
-  why.changes = Candidates{scenario, strategy_path}.take();
-  std::erase_if(why.changes, [&](Change& change) { return !helps(change, path, settings, place, why.step_time); });
-  std::ranges::stable_sort(why.changes, {}, &Change::step_time);
+Duration time_without_communication(Scenario scenario) {
+  scenario.network_is_free = true;
+  auto const outcome = run_variation(scenario, {.replays_allocator = false});
+  return std::get<Run>(outcome).summary.step_time;
+}
+
+std::optional<reports::Why> explain(Answered const& question, std::size_t place) {
+  auto const* const step = question.run(place);
+  if (step == nullptr) return std::nullopt;
+  auto const& scenario = question.scenarios[place];
+  auto why = reports::Why{.title = scenario.strategy_title,
+                          .step_time = step->summary.step_time,
+                          .without_communication = time_without_communication(scenario)};
+  for (auto const& candidate : Candidates{scenario, question.strategy_path(place)}.take())
+    if (auto change = helpful(question, place, candidate, why.step_time)) why.changes.push_back(std::move(*change));
+  std::ranges::stable_sort(why.changes, {}, &reports::Change::step_time);
   return why;
 }
 

@@ -1,7 +1,5 @@
 #include "explore/sweep/evaluate.hpp"
 
-#include <mutex>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -9,56 +7,14 @@
 
 #include <fmt/core.h>
 
-#include "explore/ask/ask.hpp"
-#include "explore/ask/scenario.hpp"
+#include "explore/ask/question.hpp"
 #include "explore/sweep/figures.hpp"
-#include "explore/sweep/memoised.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/document_text.hpp"
 #include "sim/io/document_value.hpp"
 #include "sim/io/unknown_key.hpp"
 
 namespace twinstep::explore::sweep {
-
-/// What points have in common, made once.
-class Evaluator::Memory {
- public:
-  explicit Memory(Sweep const& sweep) : sweep_{&sweep} {}
-
-  Scenario scenario(std::int64_t point, io::Node const& document) {
-    check_scenario_keys(document);
-    auto common = Scenario{};
-    common.cluster = *clusters_.get(sweep_->part_key("cluster", point),
-                                    [&] { return read_scenario_cluster(document, common.warnings); });
-    common.model = *models_.get(sweep_->part_key("model", point),
-                                [&] { return read_scenario_model(document, sweep_->directory(), common.warnings); });
-    auto scenarios = read_scenarios(document, sweep_->directory(), std::move(common));
-    if (scenarios.size() > 1)
-      document.at("strategy")
-          .fail("found a list in a list of strategies, expected one strategy", "take its brackets away");
-    return std::move(scenarios.front());
-  }
-
-  /// The machine of a point's scenario: the cluster with the software and the ranks of the strategy.
-  std::shared_ptr<engine::Machine const> machine(std::int64_t point, Scenario const& scenario) {
-    auto const key = sweep_->part_key("cluster", point) * sweep_->points() + sweep_->part_key("strategy", point);
-    return machines_.get(key, [&scenario] { return engine::Machine{machine_of(scenario), scenario.plan.ranks}; });
-  }
-
-  /// The programs of a strategy are checked at the first of its points: at all of them it would be most of the work.
-  Checks checks(std::int64_t point) {
-    auto const lock = std::lock_guard{mutex_};
-    return checked_.insert(sweep_->part_key("strategy", point)).second ? Checks::kAll : Checks::kNone;
-  }
-
- private:
-  Sweep const* sweep_;
-  Memoised<hardware::Cluster> clusters_;
-  Memoised<strategies::ModelSpec> models_;
-  Memoised<engine::Machine> machines_;
-  std::mutex mutex_;
-  std::set<std::int64_t> checked_;
-};
 
 namespace {
 
@@ -89,9 +45,21 @@ void answer(Outcome const& outcome, Row& row) {
 }  // namespace
 
 Evaluator::Evaluator(Sweep const& sweep, engine::RunOptions options)
-    : sweep_{&sweep}, options_{options}, memory_{std::make_unique<Memory>(sweep)} {}
+    : sweep_{&sweep}, options_{options}, parts_{std::make_shared<Parts>()} {}
 
-Evaluator::~Evaluator() = default;
+/// The programs of a strategy are checked at the first of its points: at all of them it would be most of the work.
+Checks Evaluator::checks(std::int64_t point) const {
+  auto const lock = std::lock_guard{mutex_};
+  return checked_.insert(sweep_->part_key("strategy", point)).second ? Checks::kAll : Checks::kNone;
+}
+
+Scenario Evaluator::scenario(io::Node const& document) const {
+  auto scenarios = read_scenarios(document, sweep_->directory(), parts_);
+  if (scenarios.size() > 1)
+    document.at("strategy")
+        .fail("found a list in a list of strategies, expected one strategy", "take its brackets away");
+  return std::move(scenarios.front());
+}
 
 std::optional<Row> Evaluator::operator()(std::int64_t point) const {
   auto const settings = sweep_->settings(point);
@@ -100,8 +68,7 @@ std::optional<Row> Evaluator::operator()(std::int64_t point) const {
   try {
     auto const document = sweep_->scenario(settings);
     if (!sweep_->is_asked(document)) return std::nullopt;
-    auto const scenario = memory_->scenario(point, document);
-    answer(run_step(scenario, *memory_->machine(point, scenario), options_, memory_->checks(point)), row);
+    answer(run_step(scenario(document), options_, checks(point)), row);
   } catch (InputError const& error) {
     row.status = Status::kWrongInput;
     row.reason = error.what();
@@ -116,8 +83,8 @@ std::vector<std::string> Evaluator::check() const {
   auto warnings = std::optional<std::vector<std::string>>{};
   for (auto const point : sweep_->probes(1)) {
     try {
-      auto scenario = memory_->scenario(point, sweep_->scenario(sweep_->settings(point)));
-      if (!warnings) warnings = std::move(scenario.warnings);
+      auto read = scenario(sweep_->scenario(sweep_->settings(point)));
+      if (!warnings) warnings = std::move(read.warnings);
     } catch (io::UnknownKey const&) {
       throw;
     } catch (InputError const&) {  // of this point alone: its row says it

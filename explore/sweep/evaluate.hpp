@@ -2,10 +2,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "explore/ask/ask.hpp"
+#include "explore/ask/parts.hpp"
 #include "explore/sweep/spec.hpp"
 #include "explore/sweep/table.hpp"
 #include "sim/engine/virtual_executor.hpp"
@@ -18,9 +22,6 @@ namespace twinstep::explore::sweep {
 class Evaluator {
  public:
   Evaluator(Sweep const& sweep, engine::RunOptions options);
-  ~Evaluator();
-  Evaluator(Evaluator const&) = delete;
-  Evaluator& operator=(Evaluator const&) = delete;
 
   /// The row of a point, or nothing if a constraint leaves it out. A point that is wrong or cannot be laid out is a row
   /// with its reason. Cost: that of a simulation.
@@ -32,10 +33,14 @@ class Evaluator {
   [[nodiscard]] std::vector<std::string> check() const;
 
  private:
-  class Memory;
+  [[nodiscard]] Scenario scenario(io::Node const& document) const;
+  [[nodiscard]] Checks checks(std::int64_t point) const;
+
   Sweep const* sweep_;
   engine::RunOptions options_;
-  std::unique_ptr<Memory> memory_;
+  std::shared_ptr<Parts> parts_;
+  mutable std::mutex mutex_;
+  mutable std::set<std::int64_t> checked_;  // strategies
 };
 
 }  // namespace twinstep::explore::sweep

@@ -41,9 +41,10 @@ class Files {
     auto error = std::error_code{};
     auto const path = folder_ / name;
     if (!std::filesystem::is_regular_file(path, error)) return;
-    if (!hashes_.emplace(name.string(), data_hash({path.string()})).second || path.extension() != ".json") return;
+    auto text = io::read_text(path.string());
+    if (!hashes_.emplace(name.string(), data_hash(text)).second || path.extension() != ".json") return;
     try {
-      add(io::parse_file(path.string()), name.parent_path());
+      add(io::parse({path.string(), std::move(text)}), name.parent_path());
     } catch (InputError const&) {  // whoever needs it says what is wrong
     }
   }

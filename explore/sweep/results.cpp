@@ -57,6 +57,8 @@ Database open_whole(std::string const& path) {
   return file;
 }
 
+constexpr std::string_view kStart{"SQLite format 3\0", 16};
+
 }  // namespace
 
 std::optional<std::size_t> Results::setting_index(std::string_view path) const {
@@ -65,12 +67,15 @@ std::optional<std::size_t> Results::setting_index(std::string_view path) const {
   return static_cast<std::size_t>(found - manifest.paths.begin());
 }
 
+bool are_results(std::string_view bytes) {
+  return bytes.starts_with(kStart);
+}
+
 bool is_results_file(std::string const& path) {
-  constexpr std::string_view kStart{"SQLite format 3\0", 16};
   auto file = std::ifstream{path, std::ios::binary};
   auto start = std::array<char, kStart.size()>{};
   file.read(start.data(), start.size());
-  return file && std::string_view{start.data(), start.size()} == kStart;
+  return file && are_results({start.data(), start.size()});
 }
 
 struct ResultsFile::Parts {

@@ -23,7 +23,9 @@ struct Results {
   [[nodiscard]] std::optional<std::size_t> setting_index(std::string_view path) const;
 };
 
-/// Whether the file begins as results do: as a SQLite database. False where it cannot be read.
+/// Whether bytes are results: they begin as a SQLite database.
+[[nodiscard]] bool are_results(std::string_view bytes);
+/// The same for a file. False where it cannot be read.
 [[nodiscard]] bool is_results_file(std::string const& path);
 
 /// A results file that was opened and is whole, also one that is still being written: all that is read of it is of one

@@ -38,7 +38,7 @@ void drop_empty_intervals(reports::PageTable& table) {
   for (auto& row : table.rows) row.erase(row.begin() + kColumn);
 }
 
-reports::PageTable table_of(Question const& question) {
+reports::PageTable table_of(Answered const& question) {
   auto table = reports::PageTable{.title = "What each strategy comes to",
                                   .headers = {"strategy", "step time", "90 % interval", rate_unit(question),
                                               rate_unit(question) + "/GPU", "MFU", "exposed", "peak memory", "fits"}};
@@ -57,7 +57,7 @@ reports::PageTable table_of(Question const& question) {
   return table;
 }
 
-reports::Chart chart_of(Question const& question) {
+reports::Chart chart_of(Answered const& question) {
   auto longest = Duration{};
   for (std::size_t i = 0; i < question.outcomes.size(); ++i)
     if (auto const* run = question.run(i)) longest = std::max(longest, run->summary.step_time);
@@ -83,7 +83,7 @@ reports::Chart chart_of(Question const& question) {
 }
 
 /// Why something does not fit or cannot be laid out, and what is tight: a sentence each.
-std::string remarks(Question const& question) {
+std::string remarks(Answered const& question) {
   auto text = std::string{};
   for (std::size_t i = 0; i < question.outcomes.size(); ++i) {
     auto const& title = question.scenarios[i].strategy_title;
@@ -103,7 +103,7 @@ std::string remarks(Question const& question) {
 
 }  // namespace
 
-std::string answer_sentence(Question const& question) {
+std::string answer_sentence(Answered const& question) {
   auto const best = question.best();
   if (!best) return "No strategy can be laid out.";
   auto const& summary = question.run(*best)->summary;
@@ -118,7 +118,7 @@ std::string answer_sentence(Question const& question) {
                      reports::count_text(summary.token_rate.count()), rate_unit(question), mfu);
 }
 
-reports::Section answer_section(Question const& question) {
+reports::Section answer_section(Answered const& question) {
   auto section = reports::Section{.title = "The answer", .text = remarks(question)};
   section.tables.push_back(table_of(question));
   if (question.best()) section.charts.push_back(chart_of(question));

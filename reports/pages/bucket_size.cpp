@@ -11,7 +11,7 @@ namespace {
 using namespace explore;
 
 /// The best size, and what it gains.
-std::string finding(Question const& question, BucketCurve const& curve) {
+std::string finding(Answered const& question, BucketCurve const& curve) {
   auto const best = std::ranges::min_element(curve.points, {}, &BucketPoint::step_time);
   auto const given = question.run(curve.place)->summary.step_time;
   auto const gain = best->step_time < given

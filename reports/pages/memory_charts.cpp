@@ -152,7 +152,7 @@ reports::Chart memory_waterfall_chart(Summary const& summary, std::string id, st
 namespace {
 
 /// What each strategy holds at its peak, beside the others.
-reports::Chart peaks_chart(Question const& question, std::vector<std::size_t> places) {
+reports::Chart peaks_chart(Answered const& question, std::vector<std::size_t> places) {
   std::ranges::sort(places);
   auto most = Bytes{};
   for (auto const i : places) {
@@ -180,7 +180,7 @@ reports::Chart peaks_chart(Question const& question, std::vector<std::size_t> pl
 
 }  // namespace
 
-reports::Section memory_section(Question const& question) {
+reports::Section memory_section(Answered const& question) {
   auto section = reports::Section{.title = "Memory"};
   section.text =
       "Of the rank that holds most: what is allocated at the peak, each category on top of those above it, and all of "

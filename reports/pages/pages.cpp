@@ -64,40 +64,38 @@ bool is_scenario(io::Node const& document) {
 }
 
 /// What a file was recognised as: its page, or the question that is answered when all files were read.
-using Recognised = std::variant<reports::Page, Question>;
+using Recognised = std::variant<reports::Page, Answered>;
 
-Recognised recognise(std::string const& path, std::vector<std::string> const& settings) {
-  auto const refuse_settings = [&](std::string_view what) {
-    if (!settings.empty())
-      throw InputError{fmt::format("--set {}: {} is {}; --set changes scenarios only, leave it out",
-                                   one_line(settings.front()), one_line(path), what)};
+Recognised recognise(io::Source source, std::vector<io::Change> const& changes) {
+  auto const refuse_changes = [&](std::string_view what) {
+    if (!changes.empty())
+      throw InputError{fmt::format("{}: {} is {}; --set changes scenarios only, leave it out",
+                                   option_of(changes.front()), one_line(source.name), what)};
   };
-  auto error = std::error_code{};
-  if (std::filesystem::is_fifo(path, error))
-    throw InputError{
-        fmt::format("{}: found a pipe, expected a file: it is read more than once; save it first", one_line(path))};
-  if (sweep::is_results_file(path)) {
-    refuse_settings("the results of a sweep");
-    return sweep_page(sweep::read_results(path));
+  if (sweep::are_results(source.text)) {
+    refuse_changes("the results of a sweep");
+    return sweep_page(sweep::read_results(source.name));
   }
-  auto source = io::Source{path, io::read_text(path)};
   if (is_sweep_lines(source.text)) {
-    refuse_settings("the results of a sweep");
+    refuse_changes("the results of a sweep");
     return sweep_page(read_sweep_lines(source));
   }
-  auto const document = io::parse(std::move(source));
+  auto const document = io::parse(source);
   if (!document.is(io::Node::Type::kObject)) document.fail("found no object in braces", fmt::format("give {}", kTakes));
-  if (is_scenario(document)) return read_question(path, settings);
-  refuse_settings("no scenario");
+  if (is_scenario(document)) return without_answers(question_of(document, changes));
+  refuse_changes("no scenario");
   return page_of_document(document);
 }
 
-reports::Page page_of(std::string const& path, Recognised recognised, Listener const& listener) {
-  auto* const question = std::get_if<Question>(&recognised);
-  auto page = question != nullptr ? scenario_page(look_closer(std::move(*question), listener))
-                                  : std::get<reports::Page>(std::move(recognised));
-  page.facts.emplace_back("input", fmt::format("{}, SHA-256 {}", one_line(path), data_hash({path})));
-  return page;
+reports::Page page_of(Recognised recognised, Listener const& listener) {
+  auto* const question = std::get_if<Answered>(&recognised);
+  return question != nullptr ? scenario_page(look_closer(std::move(*question), listener))
+                             : std::get<reports::Page>(std::move(recognised));
+}
+
+/// Which bytes a page was made of.
+std::pair<std::string, std::string> input_fact(std::string const& name, std::string_view bytes) {
+  return {"input", fmt::format("{}, SHA-256 {}", one_line(name), data_hash(bytes))};
 }
 
 /// What a shell takes as the one word `text`.
@@ -109,28 +107,47 @@ std::string shell_word(std::string const& text) {
   return word + "'";
 }
 
-std::string command_of(std::vector<std::string> const& results, std::vector<std::string> const& settings) {
+std::string command_of(std::vector<std::string> const& results, std::vector<io::Change> const& changes) {
   auto command = std::string{"twinstep report"};
   for (auto const& result : results) command += " " + shell_word(result);
-  for (auto const& setting : settings) command += " --set " + shell_word(setting);
+  for (auto const& text : texts_of(changes)) command += " --set " + shell_word(text);
   return command + " --out report.html";
 }
 
-}  // namespace
-
-reports::Page report_page(std::vector<std::string> const& results, std::vector<std::string> const& settings,
-                          Listener const& listener) {
-  auto recognised = std::vector<Recognised>{};
-  for (auto const& result : results) recognised.push_back(recognise(result, settings));
-  auto pages = std::vector<reports::Page>{};
-  for (std::size_t i = 0; i < results.size(); ++i)
-    pages.push_back(page_of(results[i], std::move(recognised[i]), listener));
+/// Several as one, with what is said of all.
+reports::Page finished(std::vector<reports::Page> pages, std::vector<std::string> const& results,
+                       std::vector<io::Change> const& changes) {
   auto page = joined(std::move(pages));
   for (auto& section : page.sections)
     for (auto& chart : section.charts) fit_time_units(chart);
   page.facts.emplace_back("version", fmt::format("twinstep {}", kVersion));
-  page.commands.insert(page.commands.begin(), command_of(results, settings));
+  page.commands.insert(page.commands.begin(), command_of(results, changes));
   return page;
+}
+
+}  // namespace
+
+reports::Page report_page(std::vector<io::Source> results, std::vector<io::Change> const& changes,
+                          Listener const& listener) {
+  auto names = std::vector<std::string>{};
+  auto facts = std::vector<std::pair<std::string, std::string>>{};
+  auto recognised = std::vector<Recognised>{};
+  for (auto& result : results) {
+    names.push_back(result.name);
+    facts.push_back(input_fact(result.name, result.text));
+    recognised.push_back(recognise(std::move(result), changes));
+  }
+  auto pages = std::vector<reports::Page>{};
+  for (std::size_t i = 0; i < names.size(); ++i)
+    pages.emplace_back(page_of(std::move(recognised[i]), listener)).facts.push_back(std::move(facts[i]));
+  return finished(std::move(pages), names, changes);
+}
+
+reports::Page report_page(Answered question, Listener const& listener) {
+  auto const asked = question.question;
+  auto page = scenario_page(look_closer(std::move(question), listener));
+  page.facts.push_back(input_fact(asked.name(), asked.document.source().text));
+  return finished({std::move(page)}, {asked.name()}, asked.changes);
 }
 
 Renderer renderer_of(std::string_view option, std::string const& path) {

@@ -7,16 +7,19 @@
 #include "explore/scale/closer_look.hpp"
 #include "explore/sweep/results.hpp"
 #include "reports/page/page.hpp"
+#include "sim/io/change.hpp"
 #include "sim/io/document.hpp"
 
 /// Results as pages: one function for each kind of file that `report` takes.
 namespace twinstep::pages {
 
-/// One page of all that the files hold, in their order; each is recognised by what is in it. Settings are of scenarios
-/// only. All files are read and checked before the first scenario is simulated. Throws InputError for a file that is
-/// none of the kinds below, and for settings where it is no scenario.
-[[nodiscard]] reports::Page report_page(std::vector<std::string> const& results,
-                                        std::vector<std::string> const& settings, explore::Listener const& listener);
+/// One page of all that the files hold, in their order; each is recognised by what is in it. Changes are of scenarios
+/// only. All files are checked before the first scenario is simulated. Throws InputError for a file that is none of the
+/// kinds below, and for changes where it is no scenario. Results of a sweep are read from the file of their name.
+[[nodiscard]] reports::Page report_page(std::vector<io::Source> results, std::vector<io::Change> const& changes,
+                                        explore::Listener const& listener);
+/// The same for one question that was read; what was answered of it is not asked again.
+[[nodiscard]] reports::Page report_page(explore::Answered question, explore::Listener const& listener);
 
 using Renderer = std::string (*)(reports::Page const&);
 

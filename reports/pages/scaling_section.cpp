@@ -19,7 +19,7 @@ std::string percent(double share) {
 }
 
 /// The strategy of a curve. A curve begins where the step fits, unless it fits nowhere.
-std::string title_of(Question const& question, ScaleCurve const& curve) {
+std::string title_of(Answered const& question, ScaleCurve const& curve) {
   auto const& title = question.scenarios[curve.place].strategy_title;
   return curve.points.empty() || curve.points.front().summary.fits ? title : title + " (does not fit)";
 }
@@ -32,7 +32,7 @@ std::string levers_text(Loss const& loss) {
 }
 
 /// Where one curve bends and why.
-std::string finding(Question const& question, ScaleCurve const& curve) {
+std::string finding(Answered const& question, ScaleCurve const& curve) {
   auto const title = title_of(question, curve);
   if (curve.points.empty()) return fmt::format("{} has no curve: {}.", title, curve.end);
   auto const& first = curve.points.front();
@@ -52,7 +52,7 @@ std::string finding(Question const& question, ScaleCurve const& curve) {
   return text;
 }
 
-reports::PageTable bends_table(Question const& question, std::vector<ScaleCurve> const& curves) {
+reports::PageTable bends_table(Answered const& question, std::vector<ScaleCurve> const& curves) {
   auto table = reports::PageTable{
       .title = fmt::format("Where {} scaling bends, and why", word_of(curves.front().growth)),
       .headers = {"strategy", "bends at", "efficiency", fmt::format("what a {} costs more", unit_counted(question)),
@@ -96,7 +96,7 @@ reports::ChartPoint efficiency_point(ScalePoint const& point) {
 }
 
 template <class MakePoint>
-reports::Chart chart_of(Question const& question, std::vector<ScaleCurve> const& curves, MakePoint const& make_point) {
+reports::Chart chart_of(Answered const& question, std::vector<ScaleCurve> const& curves, MakePoint const& make_point) {
   auto chart = reports::Chart{.x = gpus_axis()};
   for (auto const& curve : curves) {
     auto series = reports::Series{.name = title_of(question, curve)};
@@ -106,7 +106,7 @@ reports::Chart chart_of(Question const& question, std::vector<ScaleCurve> const&
   return chart;
 }
 
-reports::PageTable table_of(Question const& question, ScaleCurve const& curve) {
+reports::PageTable table_of(Answered const& question, ScaleCurve const& curve) {
   auto table = reports::PageTable{
       .title =
           fmt::format("{} scaling of {}", curve.growth == Growth::kWeak ? "Weak" : "Strong", title_of(question, curve)),
@@ -132,7 +132,7 @@ std::string end_text(std::vector<ScaleCurve> const& curves) {
                       : fmt::format(" Curves end where the next point cannot be: {}.", fmt::join(ends, "; "));
 }
 
-void add_knees(reports::Chart& chart, std::vector<ScaleCurve> const& curves, Question const& question) {
+void add_knees(reports::Chart& chart, std::vector<ScaleCurve> const& curves, Answered const& question) {
   for (auto const& curve : curves)
     if (curve.bend) {
       auto const at = static_cast<double>(curve.points[curve.bend->point].gpus);
@@ -145,7 +145,7 @@ void add_knees(reports::Chart& chart, std::vector<ScaleCurve> const& curves, Que
     }
 }
 
-void add_growth(reports::Section& section, Question const& question, std::vector<ScaleCurve> const& curves) {
+void add_growth(reports::Section& section, Answered const& question, std::vector<ScaleCurve> const& curves) {
   auto const best = *question.best();
   auto const growth = curves.front().growth;
   auto efficiency = chart_of(question, curves, efficiency_point);

@@ -12,13 +12,13 @@ namespace {
 using namespace explore;
 
 /// One title for all strategies.
-std::string title_of(Question const& question) {
+std::string title_of(Answered const& question) {
   auto scenario = question.scenarios.front();
   if (question.scenarios.size() > 1) scenario.strategy_title = fmt::format("{} strategies", question.scenarios.size());
   return scenario.title();
 }
 
-void add_headlines(reports::Page& page, Question const& question) {
+void add_headlines(reports::Page& page, Answered const& question) {
   auto const best = question.best();
   if (!best) return;
   auto const& summary = question.run(*best)->summary;
@@ -32,10 +32,10 @@ void add_headlines(reports::Page& page, Question const& question) {
 }
 
 /// What the numbers rest on: each text once, with the strategies that it is of where they differ.
-void add_calibrations(reports::Page& page, Question const& question) {
+void add_calibrations(reports::Page& page, Answered const& question) {
   auto titles = std::vector<std::pair<std::string, std::string>>{};  // calibration, strategies
   for (auto const& scenario : question.scenarios) {
-    auto const calibration = machine_of(scenario).calibration;
+    auto const calibration = machine_of(scenario)->cluster().calibration;
     auto const known = std::ranges::find(titles, calibration, &std::pair<std::string, std::string>::first);
     if (known == titles.end())
       titles.emplace_back(calibration, scenario.strategy_title);
@@ -47,8 +47,8 @@ void add_calibrations(reports::Page& page, Question const& question) {
 }
 
 /// "Uncalibrated: datasheet rates and global efficiencies, nothing measured on this cluster." The facts say the rest.
-std::string calibration_sentence(Question const& question) {
-  auto const calibration = machine_of(question.scenarios[question.best().value_or(0)]).calibration;
+std::string calibration_sentence(Answered const& question) {
+  auto const calibration = machine_of(question.scenarios[question.best().value_or(0)])->cluster().calibration;
   auto sentence = calibration.substr(0, calibration.find(';'));
   if (!sentence.empty() && sentence.front() >= 'a' && sentence.front() <= 'z')
     sentence.front() = static_cast<char>(sentence.front() - 'a' + 'A');

@@ -8,19 +8,19 @@
 namespace twinstep::pages {
 
 /// The answer in a sentence: the best strategy, how fast it is.
-[[nodiscard]] std::string answer_sentence(explore::Question const& question);
+[[nodiscard]] std::string answer_sentence(explore::Answered const& question);
 
 /// What each strategy comes to: time, rates, memory, and whether it fits.
-[[nodiscard]] reports::Section answer_section(explore::Question const& question);
+[[nodiscard]] reports::Section answer_section(explore::Answered const& question);
 
 /// Where each strategy's step time goes, as bars that add up to it, and what would help the best one.
 [[nodiscard]] reports::Section breakdown_section(explore::CloserLook const& look);
 
 /// When the streams of one rank of each role are busy with what.
-[[nodiscard]] reports::Section streams_section(explore::Question const& question);
+[[nodiscard]] reports::Section streams_section(explore::Answered const& question);
 
 /// What the device holds at its peak and over the step.
-[[nodiscard]] reports::Section memory_section(explore::Question const& question);
+[[nodiscard]] reports::Section memory_section(explore::Answered const& question);
 
 /// How speed grows with nodes, weak and strong, where it stops doing so and for what reason.
 [[nodiscard]] reports::Section scaling_section(explore::CloserLook const& look);

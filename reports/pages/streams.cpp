@@ -156,7 +156,7 @@ reports::Chart streams_chart(Timeline const& timeline, std::string id, std::stri
   return chart;
 }
 
-reports::Section streams_section(Question const& question) {
+reports::Section streams_section(Answered const& question) {
   auto section = reports::Section{.title = "Timeline by stream"};
   section.text =
       "One rank of each role; ranks that behave alike are simulated once. `simulate --trace` writes all of "

@@ -80,7 +80,7 @@ reports::PageTable changes_table(reports::Why const& why) {
 }
 
 /// @param free  the step times with communication free
-reports::PageTable waits_table(Question const& question, std::vector<std::size_t> const& places,
+reports::PageTable waits_table(Answered const& question, std::vector<std::size_t> const& places,
                                std::vector<Duration> const& free) {
   auto table = reports::PageTable{
       .title = "What each strategy waits for",

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "sim/io/change.hpp"
 #include "sim/io/document.hpp"
+#include "sim/io/document_text.hpp"
 #include "sim/io/document_value.hpp"
+#include "sim/io/json_writer.hpp"
 
 /// New documents out of old ones. Values are shared, never changed.
 namespace twinstep::io {
@@ -63,25 +66,14 @@ ValuePtr merged(ValuePtr const& base, ValuePtr const& patch, std::string const& 
   return patch;
 }
 
-/// "--set a.b=1", taken apart.
-struct Setting {
+/// A change on its way into a document.
+struct Placed {
   std::string name;  ///< for messages
-  std::vector<std::string_view> keys;
   ValuePtr value;
 };
 
 [[noreturn]] void refuse(std::string_view name, std::string_view found, std::string_view way_out) {
   throw InputError{fmt::format("{}: {}; {}", name, found, way_out)};
-}
-
-/// A value that looks like JSON must be JSON; everything else may be plain text, so that shells need few quotes.
-ValuePtr read_value(std::string const& name, std::string_view text) {
-  try {
-    return parse({name, std::string{text}, false}).shared_value();
-  } catch (InputError const&) {
-    if (text.starts_with('{') || text.starts_with('[') || text.starts_with('"')) throw;
-    return string_node(std::string{text}, name).shared_value();
-  }
 }
 
 /// The names in a dotted path; `setting` is what messages call it.
@@ -103,18 +95,8 @@ std::vector<std::string_view> keys_of(std::string_view path, std::string const& 
   }
 }
 
-Setting read_setting(std::string_view text) {
-  auto setting = Setting{fmt::format("--set {}", one_line(text)), {}, nullptr};
-  auto const equals = text.find('=');
-  if (equals == std::string_view::npos)
-    refuse(setting.name, "found no \"=\", expected path=value", "write it like cluster.nodes=16");
-  setting.keys = keys_of(text.substr(0, equals), setting.name);
-  setting.value = read_value(setting.name, text.substr(equals + 1));
-  return setting;
-}
-
 /// `base` (nothing where the path leaves the document) with the value at `keys` replaced.
-ValuePtr replaced(ValuePtr const& base, std::span<std::string_view const> keys, Setting const& setting) {
+ValuePtr replaced(ValuePtr const& base, std::span<std::string_view const> keys, Placed const& setting) {
   if (keys.empty()) return setting.value;
   auto const key = keys.front();
   auto const rest = keys.subspan(1);
@@ -144,6 +126,30 @@ ValuePtr replaced(ValuePtr const& base, std::span<std::string_view const> keys, 
   return remake(*base, std::move(object));
 }
 
+/// The value and all in it, as if they had been written in `source`.
+ValuePtr written_in(std::shared_ptr<Source const> const& source, Value const& value) {
+  auto copy = std::make_shared<Value>(Value{value.content, source, 0});
+  if (auto* array = std::get_if<Value::Array>(&copy->content))
+    for (auto& element : *array) element = written_in(source, *element);
+  if (auto* object = std::get_if<Value::Object>(&copy->content))
+    for (auto& member : *object) member = {member.key, 0, written_in(source, *member.value)};
+  return copy;
+}
+
+/// The value as a shell would be given it: a string without quotes, unless it would be read as something else.
+std::string plain_text(Node const& value) {
+  if (!value.is(Node::Type::kString)) return document_line(value);
+  auto const text = std::string{value.string()};
+  auto const looks_like_json = text.starts_with('{') || text.starts_with('[') || text.starts_with('"');
+  return looks_like_json || !read_value({}, text).is(Node::Type::kString) ? json_string(text) : text;
+}
+
+template <class Content>
+Node made(Content content) {
+  static auto const kSource = std::make_shared<Source const>(Source{.name = {}, .text = {}, .has_lines = false});
+  return Node{std::make_shared<Value const>(Value{std::move(content), kSource, 0})};
+}
+
 Value::Object const& members_of(Node const& node) {
   // `has` explains what is wrong with anything but an object.
   static_cast<void>(node.has(""));
@@ -156,15 +162,81 @@ Node merge(Node const& base, Node const& patch) {
   return Node{merged(base.shared_value(), patch.shared_value(), base.path()), base.step()};
 }
 
+/// What looks like JSON must be JSON; everything else may be plain text, so that shells need few quotes.
+Node read_value(std::string const& name, std::string_view text) {
+  try {
+    return parse({name, std::string{text}, false});
+  } catch (InputError const&) {
+    if (text.starts_with('{') || text.starts_with('[') || text.starts_with('"')) throw;
+    return string_node(std::string{text}, name);
+  }
+}
+
+Change read_change(std::string_view option, std::string_view text) {
+  auto const name = fmt::format("{} {}", option, one_line(text));
+  auto const equals = text.find('=');
+  if (equals == std::string_view::npos)
+    refuse(name, "found no \"=\", expected path=value", "write it like cluster.nodes=16");
+  static_cast<void>(keys_of(text.substr(0, equals), name));
+  return {std::string{text.substr(0, equals)}, read_value(name, text.substr(equals + 1))};
+}
+
+std::vector<Change> read_changes(std::string_view option, std::vector<std::string> const& texts) {
+  auto changes = std::vector<Change>{};
+  for (auto const& text : texts) changes.push_back(read_change(option, text));
+  return changes;
+}
+
+Change change_to(std::string path, Node const& value) {
+  auto source = Source{.name = {}, .text = plain_text(value), .has_lines = false};
+  source.name = fmt::format("--set {}", one_line(fmt::format("{}={}", path, source.text)));
+  return {std::move(path), Node{written_in(std::make_shared<Source const>(std::move(source)), value.value())}};
+}
+
+std::string text_of(Change const& change) {
+  return fmt::format("{}={}", change.path, change.value.source().text);
+}
+
+std::vector<std::string> texts_of(std::vector<Change> const& changes) {
+  auto texts = std::vector<std::string>{};
+  for (auto const& change : changes) texts.push_back(text_of(change));
+  return texts;
+}
+
+std::string const& option_of(Change const& change) {
+  return change.value.source().name;
+}
+
+Node with_change(Node const& base, Change const& change) {
+  auto const placed = Placed{option_of(change), change.value.shared_value()};
+  return Node{replaced(base.shared_value(), keys_of(change.path, placed.name), placed), base.step()};
+}
+
 Node with_setting(Node const& base, std::string_view setting) {
-  auto const read = read_setting(setting);
-  return Node{replaced(base.shared_value(), read.keys, read), base.step()};
+  return with_change(base, read_change("--set", setting));
 }
 
 Node with_value(Node const& base, std::string_view path, Node const& value) {
-  auto setting = Setting{one_line(path), {}, value.shared_value()};
-  setting.keys = keys_of(path, setting.name);
-  return Node{replaced(base.shared_value(), setting.keys, setting), base.step()};
+  auto const placed = Placed{one_line(path), value.shared_value()};
+  return Node{replaced(base.shared_value(), keys_of(path, placed.name), placed), base.step()};
+}
+
+Node value_node(std::nullptr_t) {
+  return made(std::monostate{});
+}
+Node value_node(bool value) {
+  return made(value);
+}
+Node value_node(std::int64_t value) {
+  return made(Value::Number{.number = static_cast<double>(value), .integer = value, .is_integer = true});
+}
+Node value_node(std::string_view value) {
+  return made(std::string{value});
+}
+Node value_node(std::vector<std::pair<std::string_view, Node>> const& members) {
+  auto object = Value::Object{};
+  for (auto const& [key, member] : members) object.push_back({std::string{key}, 0, member.shared_value()});
+  return made(std::move(object));
 }
 
 Node with_member(Node const& base, std::string_view key, Node const& member) {

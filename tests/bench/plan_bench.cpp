@@ -4,7 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "explore/ask/ask.hpp"
+#include "explore/ask/question.hpp"
 #include "explore/plan/search.hpp"
 
 /// What a plan costs us for LLaMA-3.1-70B on 64 DGX H100. Goals: 20,000 configurations a second and core in closed
@@ -14,15 +14,16 @@ namespace {
 using namespace twinstep;
 using namespace twinstep::explore;
 
-plan::Question question_of(std::string const& scenario, std::vector<std::string> const& settings) {
-  auto const path = std::string{TWINSTEP_SOURCE_FOLDER} + "/examples/" + scenario;
-  auto document = io::with_setting(io::parse_file(path), "training.micro_batch=1");
-  return {read_scenarios(path, settings).front(), document.at("training"), {}};
+plan::Setup setup_of(std::string const& scenario, std::vector<std::string> const& settings) {
+  auto const question = setup_of(io::parse_file(std::string{TWINSTEP_SOURCE_FOLDER} + "/examples/" + scenario),
+                                 io::read_changes("--set", settings));
+  auto const one_sequence = question.with("training.micro_batch", io::value_node(std::int64_t{1}));
+  return {read_scenarios(question).front(), one_sequence.changed().at("training"), {}};
 }
 
 void closed_form(benchmark::State& state) {
   auto const one_core = oneapi::tbb::global_control{oneapi::tbb::global_control::max_allowed_parallelism, 1};
-  auto const question = question_of("llama-3.1-70b-64xh100.json", {});
+  auto const question = setup_of("llama-3.1-70b-64xh100.json", {});
   auto configurations = std::size_t{0};
   for (auto _ : state) {
     auto const space = plan::estimate_all(question);
@@ -35,9 +36,8 @@ void closed_form(benchmark::State& state) {
 }
 
 void folded(benchmark::State& state) {
-  auto const question = question_of("llama-2-7b-4xh100.json", {"strategy={\"name\": \"zero-2\"}"});
-  auto const machine = engine::Machine{machine_of(question.scenario)};
-  for (auto _ : state) benchmark::DoNotOptimize(run_step(question.scenario, machine, {}, Checks::kNone));
+  auto const question = setup_of("llama-2-7b-4xh100.json", {"strategy={\"name\": \"zero-2\"}"});
+  for (auto _ : state) benchmark::DoNotOptimize(run_variation(question.scenario));
   state.counters["simulations_per_s"] = benchmark::Counter(1, benchmark::Counter::kIsIterationInvariantRate);
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 /// Eight layers as LLaMA-2-7B has 32 of, on 4 DGX H100, two sequences a GPU: micro-batches of one with accumulation,
 /// and of two.
-plan::Question question() {
+plan::Setup question() {
   return tests::plan_question("llama-2-7b-4xh100.json", {tests::kEightLayers, "training.global_batch=64"});
 }
 
@@ -28,7 +28,7 @@ struct Compared {
 };
 
 /// Every configuration of the space, by both.
-std::vector<Compared> compared(plan::Question const& asked, plan::Space const& space) {
+std::vector<Compared> compared(plan::Setup const& asked, plan::Space const& space) {
   auto out = std::vector<Compared>{};
   auto scenario = asked.scenario;
   for (auto const& candidate : space.candidates) {

@@ -15,7 +15,7 @@ using namespace twinstep::explore::plan;
 namespace {
 
 hardware::Cluster const& four_nodes_of_eight() {
-  static auto const cluster = tests::plan_question("llama-2-7b-4xh100.json", {}).scenario.cluster;
+  static auto const cluster = *tests::plan_question("llama-2-7b-4xh100.json", {}).scenario.cluster;
   return cluster;
 }
 
@@ -28,9 +28,9 @@ std::string reason(std::int64_t gpus, std::int64_t global_batch) {
 
 /// A plan of 16 micro-batches of one sequence on each of 8 GPUs.
 Scenario sixteen_micro_batches(std::string const& strategy) {
-  auto const path = std::string{TWINSTEP_SOURCE_FOLDER} + "/examples/llama-2-7b-4xh100.json";
-  return read_scenarios(path,
-                        {tests::kEightLayers, "cluster.nodes=1", "training.global_batch=128", "strategy=" + strategy})
+  return read_scenarios(
+             tests::question_about("llama-2-7b-4xh100.json", {tests::kEightLayers, "cluster.nodes=1",
+                                                              "training.global_batch=128", "strategy=" + strategy}))
       .front();
 }
 
@@ -75,9 +75,8 @@ TEST_CASE("a long step by its first micro-batches takes the whole step's time wi
         R"({"name": "ddp"})", R"({"name": "fsdp2", "offload": {"parameters": "cpu", "activations": true}})"}) {
     INFO(strategy);
     auto const scenario = sixteen_micro_batches(strategy);
-    auto const machine = engine::Machine{machine_of(scenario)};
-    auto const whole = std::get<Run>(run_step(scenario, machine, {}, Checks::kNone)).summary;
-    auto const steady = *plan::simulate_steadily(scenario, machine);
+    auto const whole = std::get<Run>(run_variation(scenario)).summary;
+    auto const steady = *plan::simulate_steadily(scenario);
     CHECK(to_seconds(steady.step_time).count() == Approx(to_seconds(whole.step_time).count()).epsilon(0.002));
     CHECK(steady.tokens == whole.tokens);
     CHECK(steady.token_rate.count() == Approx(whole.token_rate.count()).epsilon(0.002));
@@ -94,7 +93,6 @@ TEST_CASE("no part of a step is too large where the whole just fits, and mostly 
   auto const asked =
       tests::plan_question("llama-2-7b-4xh100.json", {tests::kEightLayers, "training.global_batch=1024"});
   auto const space = plan::estimate_all(asked);
-  auto const& machines = *space.machines;
   auto accumulating = 0;
   auto told_by_half = 0;
   for (std::size_t i = 0; i < space.candidates.size(); i += space.candidates.size() / 20) {
@@ -102,12 +100,12 @@ TEST_CASE("no part of a step is too large where the whole just fits, and mostly 
     INFO(strategy_json(candidate.strategy, candidate.work) << " × " << candidate.work.micro_batch);
     auto scenario = asked.scenario;
     scenario.plan = candidate.plan;
-    auto const whole = *plan::simulate_steadily(scenario, machines.of(candidate.plan.strategy));
+    auto const whole = *plan::simulate_steadily(scenario);
     if (!whole.fits) continue;
     auto const on_gpu_of = [&](Bytes capacity) {
-      auto cluster = machine_of(scenario);
+      auto cluster = *scenario.cluster;
       cluster.node().gpu.memory_capacity.value = capacity;
-      return plan::is_too_large_in_part(scenario, engine::Machine{std::move(cluster)});
+      return plan::is_too_large_in_part(on(std::move(cluster), scenario));
     };
     CHECK_FALSE(on_gpu_of(whole.needed().total()));
     if (strategies::accumulation(candidate.plan) == 1) continue;
@@ -121,10 +119,10 @@ TEST_CASE("no part of a step is too large where the whole just fits, and mostly 
 TEST_CASE("a few layers tell that no number of them fits", "[plan]") {
   // Logits of 131,072 tokens and 32,000 words take 8.4 GB in 16 bits alone: more than a GPU of 4 GB, whatever the
   // depth.
-  auto asked = tests::plan_question("llama-2-7b-4xh100.json",
-                                    {tests::kEightLayers, "model.layers=1000", "training.sequence_length=131072"});
-  asked.scenario.cluster.node().gpu.memory_capacity.value = Bytes{4'000'000'000};
-  CHECK(plan::is_too_large_in_part(asked.scenario, engine::Machine{machine_of(asked.scenario)}));
+  auto const asked = tests::plan_question("llama-2-7b-4xh100.json",
+                                          {tests::kEightLayers, "model.layers=1000", "training.sequence_length=131072",
+                                           "cluster.gpu.memory_capacity=4 GB"});
+  CHECK(plan::is_too_large_in_part(asked.scenario));
 }
 
 TEST_CASE("plans that run alike are found once", "[plan]") {
@@ -160,7 +158,7 @@ TEST_CASE("the front is that of everything that fits, searched or not", "[plan]"
     asked.names = {"zero-3"};
     auto const space = plan::estimate_all(asked);
     for (auto const& each : plan::simulate_best(asked, space, {.plans = 1000, .most_simulations = 1000}).plans)
-      all.push_back({.gpus = asked.scenario.cluster.gpus(), .step_time = each.summary.step_time});
+      all.push_back({.gpus = asked.scenario.cluster->gpus(), .step_time = each.summary.step_time});
   }
   auto const whole = reports::pareto_front(all);
   auto options = PlanOptions{};

@@ -1,11 +1,13 @@
-#include "explore/ask/way_out.hpp"
+#include "explore/plan/way_out.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
-#include "explore/ask/ask.hpp"
+#include "explore/ask/parallel.hpp"
 #include "reports/quantity_text.hpp"
 
 namespace twinstep::explore {
@@ -52,22 +54,37 @@ std::vector<Plan> thriftier(Plan const& plan) {
   return plans;
 }
 
-}  // namespace
+/// What the scenario comes to with another plan, if that fits.
+std::optional<reports::Summary> fitting(Scenario scenario, Plan const& plan) try {
+  scenario.plan = plan;
+  auto outcome = run_step(scenario);
+  auto* const run = std::get_if<Run>(&outcome);
+  return run != nullptr && run->summary.fits ? std::optional{std::move(run->summary)} : std::nullopt;
+} catch (BeyondRange const&) {  // no step to propose
+  return std::nullopt;
+}
 
 std::string find_way_out(Scenario const& scenario) {
-  for (auto const& plan : thriftier(scenario.plan)) {
-    auto candidate = scenario;
-    candidate.plan = plan;
-    auto const outcome = run_step(candidate);
-    auto const* run = std::get_if<Run>(&outcome);
-    if (run != nullptr && run->summary.fits)
+  for (auto const& plan : thriftier(scenario.plan))
+    if (auto const summary = fitting(scenario, plan))
       return fmt::format("{}{} would fit ({})", name_of(plan.strategy),
                          plan.recompute == Recompute::kFull ? " + recompute" : "",
-                         reports::memory_text(run->summary.peak.total()));
-  }
+                         reports::memory_text(summary->peak.total()));
   auto const has_sequences = std::holds_alternative<strategies::Transformer>(scenario.model);
   return fmt::format("no strategy fits on these GPUs: use more of them{} a smaller micro-batch{}",
                      has_sequences ? "," : " or", has_sequences ? " or shorter sequences" : "");
+}
+
+}  // namespace
+
+void add_way_out(Run& run, Scenario const& scenario) {
+  if (!run.summary.fits) run.summary.way_out = find_way_out(scenario);
+}
+
+void add_ways_out(Answered& question) {
+  for_each_index(question.outcomes.size(), [&](std::size_t i) {
+    if (auto* run = std::get_if<Run>(&question.outcomes[i])) add_way_out(*run, question.scenarios[i]);
+  });
 }
 
 }  // namespace twinstep::explore
