@@ -2,27 +2,25 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "app/commands.hpp"
 #include "app/output.hpp"
-#include "explore/sweep/distribute.hpp"
 #include "explore/sweep/export.hpp"
 #include "explore/sweep/identity.hpp"
 #include "explore/sweep/outcome.hpp"
-#include "explore/sweep/progress.hpp"
+#include "explore/sweep/processes.hpp"
 #include "explore/sweep/results.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/outputs.hpp"
@@ -77,6 +75,40 @@ class Interruption {
   static inline std::atomic<Ledger*> ledger_ = nullptr;  // a signal's handler gets nothing else to act on
 };
 
+/// Tells on standard error how far a sweep is: a bar that moves on a terminal, a line every half minute elsewhere.
+class Progress {
+ public:
+  explicit Progress(std::int64_t total) : advance_{.total = total}, is_terminal_{isatty(STDERR_FILENO) != 0} {}
+  ~Progress() {
+    if (has_bar_) fmt::print(stderr, "\r\x1b[K");
+  }
+  Progress(Progress const&) = delete;
+  Progress& operator=(Progress const&) = delete;
+
+  /// One more point is answered.
+  void advance() {
+    ++advance_.done;
+    auto const now = Clock::now();
+    auto const pause = is_terminal_ ? std::chrono::milliseconds{200} : std::chrono::milliseconds{30'000};
+    if (now - shown_ < pause) return;
+    shown_ = now;
+    advance_.elapsed_s = std::chrono::duration<double>(now - began_).count();
+    has_bar_ = is_terminal_;
+    constexpr auto kBarWidth = 24;
+    fmt::print(stderr, "{}",
+               is_terminal_ ? fmt::format("\r\x1b[K{}", progress_text(advance_, kBarWidth))
+                            : fmt::format("twinstep: {}\n", progress_text(advance_, 0)));
+    std::fflush(stderr);
+  }
+
+ private:
+  Advance advance_;
+  bool is_terminal_;
+  bool has_bar_ = false;
+  Clock::time_point began_ = Clock::now();
+  Clock::time_point shown_ = began_;
+};
+
 void check_size(Sweep const& sweep, SweepOptions const& options) {
   if (sweep.points() <= options.max_points) return;
   auto const is_allowable = sweep.points() <= kMostPoints;
@@ -109,19 +141,15 @@ class Leader {
   void run(MpiJob* job) {
     auto const interruption = Interruption{ledger_};
     auto progress = Progress{ledger_.size()};
-    auto mutex = std::mutex{};
     auto const take = [&](Answer const& answer) {
-      auto const lock = std::lock_guard{mutex};
       progress.advance();
       if (answer) writer_->add(*answer);
     };
-    auto const compute = [&] {
-      answer_all([this] { return ledger_.next(); }, evaluator_, take, jobs_of(*options_, job));
-    };
+    auto const jobs = jobs_of(*options_, job);
     if (job == nullptr)
-      compute();
+      answer_all([this] { return ledger_.next(); }, evaluator_, take, jobs);
     else
-      compute_and_serve(*job, compute, take);
+      sweep::lead(*job, ledger_, evaluator_, take, jobs);
     writer_->commit();
     is_complete_ = !ledger_.is_stopped();
     if (is_complete_) writer_->finish();
@@ -141,31 +169,6 @@ class Leader {
     auto const& out = *options_->out;
     return std::make_unique<ResultsWriter>(options_->resumes ? ResultsWriter::resume(out, manifest)
                                                              : ResultsWriter::create(out, manifest));
-  }
-
-  /// Other processes are served by a thread of its own, the only one that uses MPI meanwhile.
-  void compute_and_serve(MpiJob& job, std::function<void()> const& compute, Sink const& take) {
-    auto is_over = std::atomic<bool>{false};
-    auto failure = std::exception_ptr{};
-    auto server = std::jthread{[&] {
-      try {
-        serve(job, ledger_, take, is_over);
-      } catch (...) {
-        failure = std::current_exception();
-        ledger_.stop();
-      }
-    }};
-    try {
-      compute();
-    } catch (...) {
-      is_over = true;
-      throw;
-    }
-    // Who was interrupted with this process answers soon or never.
-    if (ledger_.is_stopped()) std::this_thread::sleep_for(std::chrono::milliseconds{500});
-    is_over = ledger_.is_stopped();
-    server.join();
-    if (failure) std::rethrow_exception(failure);
   }
 
   SweepOptions const* options_;
@@ -248,7 +251,7 @@ int follow(SweepOptions const& options, MpiJob& job) {
   return or_end_all(job, [&] {
     auto const sweep = Sweep{options.sweep};
     auto const evaluator = Evaluator{sweep, run_options(options)};
-    work_for(job, evaluator, jobs_of(options, &job));
+    sweep::follow(job, evaluator, jobs_of(options, &job));
     return int{kDone};
   });
 }

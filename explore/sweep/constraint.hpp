@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "explore/sweep/expression.hpp"
 #include "explore/sweep/value.hpp"
 #include "sim/io/document.hpp"
 
 namespace twinstep::explore::sweep {
+
+struct Expression;  // of constraint.cpp
 
 /// What a point must satisfy to be asked: a comparison such as "cluster.nodes * 8 <= training.global_batch".
 ///
@@ -32,8 +33,8 @@ class Constraint {
   /// Throws InputError where the comparison has no answer at this point: a division by zero, values of two kinds, what
   /// no double holds.
   [[nodiscard]] bool holds(Lookup const& lookup) const;
-  /// Every path in it.
-  [[nodiscard]] std::vector<std::string> paths() const { return paths_of(*comparison_); }
+  /// Every path in it, from the left.
+  [[nodiscard]] std::vector<std::string> paths() const;
 
  private:
   io::Node written_;

@@ -45,6 +45,8 @@ Database::Database(std::string const& path, Access access) : path_{path} {
   if (code != SQLITE_OK) fail(code);
   sqlite3_extended_result_codes(handle, 1);
   sqlite3_busy_timeout(handle, kPatienceMs);
+  // A file of somebody else runs nothing of its own.
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
 }
 
 void Database::execute(std::string const& sql) {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "explore/sweep/table.hpp"
+#include "explore/sweep/row.hpp"
 
 struct sqlite3;
 struct sqlite3_stmt;

@@ -8,7 +8,6 @@
 #include <fmt/core.h>
 
 #include "explore/ask/question.hpp"
-#include "explore/sweep/figures.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/document_text.hpp"
 #include "sim/io/document_value.hpp"

@@ -10,8 +10,8 @@
 
 #include "explore/ask/ask.hpp"
 #include "explore/ask/parts.hpp"
+#include "explore/sweep/row.hpp"
 #include "explore/sweep/spec.hpp"
-#include "explore/sweep/table.hpp"
 #include "sim/engine/virtual_executor.hpp"
 
 namespace twinstep::explore::sweep {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "explore/sweep/results.hpp"
-#include "explore/sweep/table.hpp"
+#include "explore/sweep/row.hpp"
 #include "sim/io/json_writer.hpp"
 
 namespace twinstep::explore::sweep {

@@ -1,21 +1,23 @@
 #include "explore/sweep/layout.hpp"
 
-#include <algorithm>
 #include <array>
-#include <utility>
 
 #include <fmt/format.h>
 
-#include "explore/sweep/checksum.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/document.hpp"
+#include "sim/io/document_text.hpp"
 #include "sim/io/json_writer.hpp"
 
 namespace twinstep::explore::sweep {
 namespace {
 
 constexpr auto kApplicationId = 0x54575357;  ///< "TWSW": what SQLite's header says of the file's kind
-constexpr auto kLayout = 2;                  ///< of the tables; SQLite's user_version
+constexpr auto kLayout = 3;                  ///< of the tables; SQLite's user_version
+
+constexpr auto kManifestSql =
+    "CREATE TABLE manifest (version TEXT NOT NULL, sweep TEXT NOT NULL, paths TEXT NOT NULL, points INTEGER NOT NULL, "
+    "rows INTEGER)";
 
 /// `name` as SQL writes names.
 std::string sql_name(std::string_view name) {
@@ -24,33 +26,22 @@ std::string sql_name(std::string_view name) {
   return text + '"';
 }
 
+std::string points_sql(std::vector<std::string> const& paths) {
+  auto text = std::string{"CREATE TABLE points (point INTEGER PRIMARY KEY"};
+  for (auto const& path : paths) text += ", " + sql_name(path);
+  text += ", status TEXT NOT NULL, reason TEXT NOT NULL";
+  constexpr auto kTypes = std::to_array<std::string_view>({"INTEGER", "REAL", "INTEGER", "TEXT", "TEXT"});
+  for (auto const& figure : kFigures)
+    text += fmt::format(", {} {}", figure.name, kTypes[static_cast<std::size_t>(figure.kind)]);
+  return text + ")";
+}
+
 std::string list_text(std::vector<std::string> const& texts) {
   auto json = io::JsonWriter{io::JsonWriter::kOneLine};
   json.begin_array();
   for (auto const& text : texts) json.value(text);
   json.end_array();
   return std::move(json).text();
-}
-
-/// Names and values of the table "manifest".
-std::vector<std::pair<std::string, Cell>> manifest_rows(Header const& header) {
-  auto const& [manifest, rows] = header;
-  auto const count = rows ? Cell{*rows} : Cell{};
-  auto const cells =
-      std::array<Cell, 5>{manifest.version, manifest.sweep, list_text(manifest.paths), manifest.points, count};
-  return {{"version", cells[0]}, {"sweep", cells[1]}, {"paths", cells[2]},
-          {"points", cells[3]},  {"rows", cells[4]},  {"checksum", checksum_of(cells)}};
-}
-
-/// Writes the manifest, in place of one that is there.
-void write_manifest(Database& file, Header const& header) {
-  auto insert = Statement{file, "INSERT OR REPLACE INTO manifest VALUES (?, ?)"};
-  for (auto const& [name, value] : manifest_rows(header)) {
-    auto const key = Cell{name};
-    insert.bind(1, key);
-    insert.bind(2, value);
-    insert.step();
-  }
 }
 
 /// Throws InputError for a database of something else, and of another layout.
@@ -65,52 +56,34 @@ void check_kind(Database& file, std::string const& path) {
                     one_line(path), layout, kLayout, layout > kLayout ? "a newer" : "an older")};
 }
 
-/// The first column of every row.
-std::vector<std::string> texts_of(Database& file, std::string const& sql) {
-  auto texts = std::vector<std::string>{};
-  auto select = Statement{file, sql};
-  while (select.step())
-    if (auto const cell = select.cell(0); auto const* text = std::get_if<std::string>(&cell)) texts.push_back(*text);
-  return texts;
+/// Throws InputError unless a table is there as `wanted` makes it.
+void check_table(Database& file, std::string const& path, std::string_view name, std::string const& wanted) {
+  auto const found = file.first(fmt::format("SELECT sql FROM sqlite_schema WHERE name = '{}'", name));
+  if (!found) fail_damaged(path, fmt::format("found no table {}", name));
+  if (found != Cell{wanted}) fail_damaged(path, fmt::format("found a table {} of another form", name));
 }
 
-/// Nothing may stand there but what we put there: a trigger would change what we write, and a view what we read.
-void check_tables(Database& file, std::string const& path) {
-  auto const tables = texts_of(file,
-                               "SELECT type || ' ' || name FROM sqlite_schema WHERE type <> 'index' AND "
-                               "name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name");
-  auto const wanted = std::vector<std::string>{"table manifest", "table points"};
-  for (auto const& each : wanted)
-    if (std::ranges::find(tables, each) == tables.end()) fail_damaged(path, fmt::format("found no {}", each));
-  for (auto const& each : tables)
-    if (std::ranges::find(wanted, each) == wanted.end())
-      fail_damaged(path, fmt::format("found a {}, which no results file has", one_line(each)));
+using MaybeNode = std::optional<io::Node>;
+
+std::string shown(MaybeNode const& node) {
+  return node ? io::short_line(*node) : "absent";
 }
 
-void check_columns(Database& file, std::string const& path, std::vector<std::string> const& paths) {
-  auto wanted = std::vector<std::string>{"point"};
-  wanted.insert(wanted.end(), paths.begin(), paths.end());
-  wanted.insert(wanted.end(), {"status", "reason"});
-  for (auto const& figure : kFigures) wanted.emplace_back(figure.name);
-  wanted.emplace_back("checksum");
-  auto const found = texts_of(file, "SELECT name FROM pragma_table_info('points') ORDER BY cid");
-  if (found == wanted) return;
-  for (auto const& each : wanted)
-    if (std::ranges::find(found, each) == found.end())
-      fail_damaged(path, fmt::format("found no column {} in its table points", twinstep::quoted(each)));
-  for (auto const& each : found)
-    if (std::ranges::find(wanted, each) == wanted.end())
-      fail_damaged(path, fmt::format("found the column {} in its table points, which no results of this sweep have",
-                                     twinstep::quoted(each)));
-  fail_damaged(path, "found the columns of its table points in another order");
-}
-
-template <class T>
-T value_of(Database& file, std::string const& path, char const* name) {
-  auto const cell = file.first(fmt::format("SELECT value FROM manifest WHERE name = '{}'", name));
-  if (cell)
-    if (auto const* value = std::get_if<T>(&*cell)) return *value;
-  fail_damaged(path, fmt::format("found no {} in its manifest", name));
+/// Members are compared one by one, lists as wholes.
+std::optional<std::string> difference_of(std::string const& path, MaybeNode const& found, MaybeNode const& wanted) {
+  auto const is_object = [](MaybeNode const& node) { return node && node->is(io::Node::Type::kObject); };
+  if (!is_object(found) || !is_object(wanted)) {
+    if (found && wanted && io::document_line(*found) == io::document_line(*wanted)) return std::nullopt;
+    return fmt::format("{} is {}, expected {}", path, shown(found), shown(wanted));
+  }
+  auto const below = [&path](std::string_view key) {
+    return path.empty() ? std::string{key} : fmt::format("{}.{}", path, key);
+  };
+  for (auto const* const object : {&wanted, &found})
+    for (auto const& [key, value] : (*object)->members())
+      if (found->find(key) || wanted->find(key))
+        if (auto const difference = difference_of(below(key), found->find(key), wanted->find(key))) return difference;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -120,53 +93,61 @@ void fail_damaged(std::string const& path, std::string_view found) {
       fmt::format("{}: {}; the file is damaged: restore a copy, or name another file", one_line(path), found)};
 }
 
-std::string columns_sql(std::vector<std::string> const& paths, bool with_types) {
-  auto text = std::string{with_types ? "point INTEGER PRIMARY KEY" : "point"};
+std::string columns_sql(std::vector<std::string> const& paths) {
+  auto text = std::string{"point"};
   for (auto const& path : paths) text += ", " + sql_name(path);
-  text += with_types ? ", status TEXT NOT NULL, reason TEXT NOT NULL" : ", status, reason";
-  constexpr auto kTypes = std::to_array<std::string_view>({"INTEGER", "REAL", "INTEGER", "TEXT", "TEXT"});
-  for (auto const& figure : kFigures) {
-    text += fmt::format(", {}", figure.name);
-    if (with_types) text += fmt::format(" {}", kTypes[static_cast<std::size_t>(figure.kind)]);
-  }
-  return text + (with_types ? ", checksum INTEGER NOT NULL" : ", checksum");
+  text += ", status, reason";
+  for (auto const& figure : kFigures) text += fmt::format(", {}", figure.name);
+  return text;
 }
 
 std::size_t column_count(std::vector<std::string> const& paths) {
-  return paths.size() + kFigures.size() + 4;  // point, status, reason, checksum
+  return paths.size() + kFigures.size() + 3;  // point, status, reason
 }
 
 void make_tables(Database& file, Manifest const& manifest) {
   file.execute("BEGIN");
-  file.execute("CREATE TABLE manifest (name TEXT PRIMARY KEY, value) WITHOUT ROWID");
-  write_manifest(file, {manifest, std::nullopt});
-  file.execute(fmt::format("CREATE TABLE points ({})", columns_sql(manifest.paths, true)));
+  file.execute(kManifestSql);
+  file.execute(points_sql(manifest.paths));
+  auto insert = Statement{file, "INSERT INTO manifest VALUES (?, ?, ?, ?, NULL)"};
+  auto const cells = std::array<Cell, 4>{manifest.version, manifest.sweep, list_text(manifest.paths), manifest.points};
+  for (std::size_t i = 0; i < cells.size(); ++i) insert.bind(static_cast<int>(i) + 1, cells[i]);
+  insert.step();
   file.execute(fmt::format("PRAGMA application_id={}; PRAGMA user_version={}; COMMIT", kApplicationId, kLayout));
 }
 
 Header read_header(Database& file, std::string const& path) {
   check_kind(file, path);
-  check_tables(file, path);
-  auto header = Header{};
-  auto& manifest = header.manifest;
-  manifest.version = value_of<std::string>(file, path, "version");
-  manifest.sweep = value_of<std::string>(file, path, "sweep");
-  manifest.points = value_of<std::int64_t>(file, path, "points");
-  auto const paths = value_of<std::string>(file, path, "paths");
-  auto const rows = file.first("SELECT value FROM manifest WHERE name = 'rows'").value_or(Cell{});
-  auto const cells = std::array<Cell, 5>{manifest.version, manifest.sweep, paths, manifest.points, rows};
-  if (value_of<std::int64_t>(file, path, "checksum") != checksum_of(cells))
-    fail_damaged(path, "found a manifest that its checksum does not fit");
-  for (auto const& each : io::parse({path, paths}).elements()) manifest.paths.emplace_back(each.string());
-  if (auto const* count = std::get_if<std::int64_t>(&rows)) header.rows = *count;
-  check_columns(file, path, manifest.paths);
+  check_table(file, path, "manifest", kManifestSql);
+  auto select = Statement{file, "SELECT version, sweep, paths, points, rows FROM manifest"};
+  if (!select.step()) fail_damaged(path, "found no row in its table manifest");
+  auto const text = [&](int column) {
+    auto const cell = select.cell(column);
+    auto const* its_text = std::get_if<std::string>(&cell);
+    return its_text == nullptr ? std::string{} : *its_text;
+  };
+  auto const number = [&](int column) {
+    auto const cell = select.cell(column);
+    auto const* whole = std::get_if<std::int64_t>(&cell);
+    return whole == nullptr ? std::nullopt : std::optional{*whole};
+  };
+  auto header =
+      Header{.manifest = {.version = text(0), .sweep = text(1), .points = number(3).value_or(0)}, .rows = number(4)};
+  for (auto const& each : io::parse({path, text(2)}).elements()) header.manifest.paths.emplace_back(each.string());
+  check_table(file, path, "points", points_sql(header.manifest.paths));
   return header;
 }
 
-void write_finished(Database& file, Manifest const& manifest, std::int64_t rows) {
-  file.execute("BEGIN");
-  write_manifest(file, {manifest, rows});
-  file.execute("COMMIT");
+void write_finished(Database& file, std::int64_t rows) {
+  file.execute(fmt::format("UPDATE manifest SET rows = {}", rows));
+}
+
+std::string difference_of(Manifest const& found, Manifest const& wanted) {
+  if (found.version != wanted.version)
+    return fmt::format("the version of twinstep is {}, expected {}", found.version, wanted.version);
+  if (auto const difference = difference_of("", io::parse({"found", found.sweep}), io::parse({"wanted", wanted.sweep})))
+    return *difference;
+  return "the order of its members is another";
 }
 
 }  // namespace twinstep::explore::sweep

@@ -1,6 +1,6 @@
 #include <cstdlib>
 
-#include "explore/sweep/mpi_job.hpp"
+#include "explore/sweep/processes.hpp"
 #include "sim/base/input_error.hpp"
 
 /// In place of mpi_job.cpp where MPI was not found.

@@ -1,4 +1,4 @@
-#include "explore/sweep/mpi_job.hpp"
+#include "explore/sweep/processes.hpp"
 
 #define OMPI_SKIP_MPICXX 1
 #include <cstdlib>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "explore/sweep/results.hpp"
-#include "explore/sweep/table.hpp"
+#include "explore/sweep/row.hpp"
 #include "sim/base/units.hpp"
 
 namespace twinstep::explore::sweep {
@@ -45,5 +45,18 @@ struct Effort {
 /// {"point", "settings", "step_time_s", "tokens_per_s_per_gpu"}, "most_efficient", "asked", "wall_s", "jobs",
 /// "processes"}
 [[nodiscard]] std::string outcome_json(Outcome const& outcome, Effort const& effort);
+
+/// How far a sweep is.
+struct Advance {
+  std::int64_t done = 0;
+  std::int64_t total = 0;
+  double elapsed_s = 0;  ///< since the first of `done`
+};
+
+/// How fast: "1,234 a second", "12.5 a second"; "2.500 s each" of what takes longer than a second.
+[[nodiscard]] std::string pace_text(std::int64_t count, double seconds);
+
+/// "[#####.....]  50 %, 500 of 1,000 points, 250 a second, 2 s left"; without the bar for a `bar_width` of 0.
+[[nodiscard]] std::string progress_text(Advance const& advance, int bar_width);
 
 }  // namespace twinstep::explore::sweep

@@ -4,13 +4,10 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "explore/sweep/checksum.hpp"
-#include "explore/sweep/damage.hpp"
 #include "explore/sweep/database.hpp"
 #include "explore/sweep/layout.hpp"
 #include "sim/base/input_error.hpp"
@@ -25,7 +22,7 @@ std::vector<Cell> cells_of(Statement const& select, std::size_t count) {
   return cells;
 }
 
-/// A row from its cells, which are those that were written.
+/// A row from its cells, which it may hold.
 Row row_of(std::vector<Cell> cells, std::size_t path_count) {
   auto row = Row{.point = std::get<std::int64_t>(cells[0])};
   auto const settings = cells.begin() + 1;
@@ -33,7 +30,7 @@ Row row_of(std::vector<Cell> cells, std::size_t path_count) {
   row.settings.assign(settings, status);
   row.status = find_enum<Status>(std::get<std::string>(status[0])).value();
   row.reason = std::get<std::string>(status[1]);
-  if (row.status == Status::kOk || row.status == Status::kDoesNotFit) row.figures.assign(status + 2, cells.end() - 1);
+  if (row.status == Status::kOk || row.status == Status::kDoesNotFit) row.figures.assign(status + 2, cells.end());
   return row;
 }
 
@@ -52,8 +49,11 @@ Database open_whole(std::string const& path) {
   check_is_file(path);
   auto file = Database{path, Database::Access::kRead};
   file.execute("BEGIN");  // all that is read is of one moment
-  if (auto const found = file.first("PRAGMA quick_check(1)"); found != Cell{"ok"})
-    fail_damaged(path, "found pages that do not belong together");
+  if (file.first("PRAGMA quick_check(1)") != Cell{"ok"}) fail_damaged(path, "found pages that do not belong together");
+  // SQLite reads zeros where the last page is cut; of one that is being written the rest may be beside it.
+  auto const page = static_cast<std::uintmax_t>(std::get<std::int64_t>(file.first("PRAGMA page_size").value()));
+  if (!std::filesystem::exists(path + "-wal") && std::filesystem::file_size(path) % page != 0)
+    fail_damaged(path, "found a part of a page at its end");
   return file;
 }
 
@@ -81,28 +81,10 @@ bool is_results_file(std::string const& path) {
 struct ResultsFile::Parts {
   explicit Parts(std::string name) : path{std::move(name)}, file{open_whole(path)}, header{read_header(file, path)} {}
 
-  /// Where the reading of all rows has come to.
-  struct Progress {
-    std::int64_t last = -1;  ///< point
-    std::int64_t rows = 0;
-  };
-  void check(std::vector<Cell> const& cells, Progress const& before) const;
-
   std::string path;
   Database file;
   Header header;
 };
-
-void ResultsFile::Parts::check(std::vector<Cell> const& cells, Progress const& before) const {
-  auto const written = std::span{cells}.first(cells.size() - 1);
-  auto const& manifest = header.manifest;
-  auto const* point = std::get_if<std::int64_t>(&cells.front());
-  auto const is_next = point != nullptr && *point > before.last && *point < manifest.points;
-  if (!is_next || cells.back() != Cell{checksum_of(written)})
-    fail_damaged(path, fmt::format("row {}, {}", before.rows + 1,
-                                   damage_of(written, manifest.paths, manifest.points)
-                                       .value_or("found values that its checksum does not fit")));
-}
 
 ResultsFile::ResultsFile(std::string path) : parts_{std::make_unique<Parts>(std::move(path))} {}
 ResultsFile::ResultsFile(ResultsFile&&) noexcept = default;
@@ -121,18 +103,18 @@ bool ResultsFile::is_finished() const {
 }
 
 void ResultsFile::for_each_row(std::function<void(Row const&)> const& each) {
-  auto const& paths = manifest().paths;
-  auto select = Statement{parts_->file, fmt::format("SELECT {} FROM points ORDER BY point", columns_sql(paths, false))};
-  auto progress = Parts::Progress{};
+  auto const& [version, sweep, paths, points] = manifest();
+  auto select = Statement{parts_->file, fmt::format("SELECT {} FROM points ORDER BY point", columns_sql(paths))};
+  auto rows = std::int64_t{0};
   while (select.step()) {
+    ++rows;
     auto cells = cells_of(select, column_count(paths));
-    parts_->check(cells, progress);
-    auto const row = row_of(std::move(cells), paths.size());
-    each(row);
-    progress = {row.point, progress.rows + 1};
+    if (auto const damage = damage_of(cells, paths, points))
+      fail_damaged(path(), fmt::format("row {}, {}", rows, *damage));
+    each(row_of(std::move(cells), paths.size()));
   }
-  if (auto const expected = parts_->header.rows; expected && *expected != progress.rows)
-    fail_damaged(path(), fmt::format("found {} rows, expected {}", progress.rows, *expected));
+  if (auto const expected = parts_->header.rows; expected && *expected != rows)
+    fail_damaged(path(), fmt::format("found {} rows, expected {}", rows, *expected));
 }
 
 Results read_results(std::string const& path) {

@@ -8,11 +8,24 @@
 #include <string_view>
 #include <vector>
 
-#include "explore/sweep/manifest.hpp"
-#include "explore/sweep/table.hpp"
+#include "explore/sweep/row.hpp"
 
-/// The results file. Its tables: explore/sweep/layout.hpp.
+/// The results file: results.cpp reads it, results_writer.cpp writes it, layout.hpp says what its tables are.
 namespace twinstep::explore::sweep {
+
+/// What a results file is of. Two runs whose manifests are equal give the same rows.
+struct Manifest {
+  std::string version;             ///< of twinstep
+  std::string sweep;               ///< the sweep, its base and the options that change results, as JSON text
+  std::vector<std::string> paths;  ///< the settings of each row: "cluster.nodes", …
+  std::int64_t points = 0;         ///< of the whole sweep, those that constraints leave out included
+
+  bool operator==(Manifest const&) const = default;
+};
+
+/// Where `found` first differs from `wanted`: `sweep.axes.cluster.nodes is [1, 2], expected [1, 2, 4]`. Requires two
+/// that differ.
+[[nodiscard]] std::string difference_of(Manifest const& found, Manifest const& wanted);
 
 struct Results {
   Manifest manifest;
@@ -28,8 +41,8 @@ struct Results {
 /// The same for a file. False where it cannot be read.
 [[nodiscard]] bool is_results_file(std::string const& path);
 
-/// A results file that was opened and is whole, also one that is still being written: all that is read of it is of one
-/// moment.
+/// A results file that was opened and that SQLite finds whole, also one that is still being written: all that is read
+/// of it is of one moment.
 class ResultsFile {
  public:
   /// Throws InputError for a file that is missing, damaged or of something else. Changes nothing.
@@ -42,8 +55,8 @@ class ResultsFile {
   [[nodiscard]] Manifest const& manifest() const;
   [[nodiscard]] bool is_finished() const;
 
-  /// Gives `each` every row in the order of points, once it is sure of it. Throws InputError with the row and the
-  /// column of what is damaged.
+  /// Gives `each` every row in the order of points. Throws InputError with the row and the column of what no row may
+  /// hold.
   void for_each_row(std::function<void(Row const&)> const& each);
 
  private:

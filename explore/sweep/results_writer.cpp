@@ -1,13 +1,17 @@
+#include <cerrno>
 #include <chrono>
+#include <fcntl.h>
 #include <filesystem>
 #include <optional>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "explore/sweep/checksum.hpp"
 #include "explore/sweep/database.hpp"
-#include "explore/sweep/file_lock.hpp"
 #include "explore/sweep/layout.hpp"
 #include "explore/sweep/results.hpp"
 #include "sim/base/input_error.hpp"
@@ -20,6 +24,60 @@ using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
 constexpr auto kCommitsEvery = std::chrono::milliseconds{500};
+
+/// Which file a name leads to.
+struct FileIdentity {
+  dev_t device{};
+  ino_t inode{};
+
+  bool operator==(FileIdentity const&) const = default;
+};
+
+/// Nothing where there is no such file.
+std::optional<FileIdentity> identity_of(std::string const& path) {
+  struct stat named {};
+  if (stat(path.c_str(), &named) != 0) return std::nullopt;
+  return FileIdentity{named.st_dev, named.st_ino};
+}
+
+/// Whether the descriptor still is the file of that name: its last holder may have removed it meanwhile.
+bool is_still_there(int descriptor, std::string const& path) {
+  struct stat held {};
+  return fstat(descriptor, &held) == 0 && identity_of(path) == FileIdentity{held.st_dev, held.st_ino};
+}
+
+/// Keeps other processes from working on a file while this object lives: an flock on "FILE-lock" beside it, which the
+/// system releases when the process ends, however it ends. The file beside it is removed at the end.
+class FileLock {
+ public:
+  /// Throws InputError where another process holds it, or where the file beside it cannot be made.
+  explicit FileLock(std::string const& file);
+  FileLock(FileLock const&) = delete;
+  FileLock& operator=(FileLock const&) = delete;
+  ~FileLock();
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+FileLock::FileLock(std::string const& file) : path_{file + "-lock"} {
+  while (true) {
+    descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (descriptor_ < 0) io::fail_to_write(file, errno);
+    auto const is_held = flock(descriptor_, LOCK_EX | LOCK_NB) != 0;
+    if (!is_held && is_still_there(descriptor_, path_)) return;
+    close(descriptor_);
+    if (is_held)
+      throw InputError{
+          fmt::format("{}: another process writes into it; wait for its end, or name another file", one_line(file))};
+  }
+}
+
+FileLock::~FileLock() {
+  unlink(path_.c_str());
+  close(descriptor_);
+}
 
 /// What SQLite keeps beside a file. Of one that is gone it would be taken for the next one's.
 void remove_what_is_beside(std::string const& path) {
@@ -152,8 +210,7 @@ std::vector<std::int64_t> const& ResultsWriter::points_done() const {
 
 void ResultsWriter::add(Row const& row) {
   auto& parts = *parts_;
-  auto cells = cells_of(row);
-  cells.emplace_back(checksum_of(cells));
+  auto const cells = cells_of(row);
   for (std::size_t i = 0; i < cells.size(); ++i) parts.insert->bind(static_cast<int>(i) + 1, cells[i]);
   parts.write([&parts] {
     if (!parts.is_in_transaction) parts.file->execute("BEGIN IMMEDIATE");
@@ -172,7 +229,7 @@ void ResultsWriter::finish() {
   auto& parts = *parts_;
   parts.write([&parts] {
     parts.commit();
-    write_finished(*parts.file, parts.manifest, static_cast<std::int64_t>(parts.done.size()) + parts.rows);
+    write_finished(*parts.file, static_cast<std::int64_t>(parts.done.size()) + parts.rows);
     parts.insert.reset();
   });
   // Out of WAL mode the file stands alone. Somebody who reads it at this moment only keeps it in that mode.

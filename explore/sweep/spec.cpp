@@ -8,7 +8,6 @@
 
 #include "explore/sweep/results.hpp"
 #include "explore/sweep/scenario_path.hpp"
-#include "explore/sweep/value.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/document_text.hpp"
 #include "sim/io/document_value.hpp"

@@ -6,8 +6,8 @@
 #include <variant>
 #include <vector>
 
-#include "explore/sweep/axis.hpp"
 #include "explore/sweep/constraint.hpp"
+#include "explore/sweep/value.hpp"
 #include "sim/io/document.hpp"
 
 namespace twinstep::explore::sweep {

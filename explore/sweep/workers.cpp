@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <exception>
-#include <mutex>
 #include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_pipeline.h>
@@ -40,6 +39,18 @@ class FirstFailure {
 };
 
 }  // namespace
+
+Ledger::Ledger(std::int64_t points, std::vector<std::int64_t> done) : points_{points}, done_{std::move(done)} {}
+
+std::optional<std::int64_t> Ledger::next() {
+  auto const lock = std::lock_guard{mutex_};
+  while (next_done_ < done_.size() && done_[next_done_] == next_) {
+    ++next_done_;
+    ++next_;
+  }
+  if (is_stopped_ || next_ >= points_) return std::nullopt;
+  return next_++;
+}
 
 int available_cores() {
   return tbb::info::default_concurrency();

@@ -5,7 +5,6 @@
 
 #include <fmt/core.h>
 
-#include "explore/sweep/damage.hpp"
 #include "sim/io/document_text.hpp"
 
 namespace twinstep::pages {

@@ -1,5 +1,6 @@
 #include "sim/io/document_text.hpp"
 
+#include "sim/base/utf8.hpp"
 #include "sim/io/document_value.hpp"
 
 namespace twinstep::io {
@@ -81,6 +82,13 @@ std::string document_line(Node const& document) {
 
 void write(JsonWriter& json, Node const& document) {
   write_value(json, document.value());
+}
+
+std::string short_line(Node const& document) {
+  constexpr auto kMost = std::size_t{100};
+  auto const text = document_line(document);
+  if (text.size() <= kMost) return text;
+  return std::string{whole_characters(text, kMost)} + "…";
 }
 
 }  // namespace twinstep::io

@@ -17,4 +17,7 @@ namespace twinstep::io {
 /// A document as a value of another.
 void write(JsonWriter& json, Node const& document);
 
+/// That line cut to a hundred bytes: it leaves room for the rest of a message.
+[[nodiscard]] std::string short_line(Node const& document);
+
 }  // namespace twinstep::io

@@ -1,8 +1,7 @@
-#include "explore/sweep/axis.hpp"
-#include "explore/sweep/ledger.hpp"
-#include "explore/sweep/mpi_job.hpp"
-#include "explore/sweep/progress.hpp"
-#include "explore/sweep/row_codec.hpp"
+#include "explore/sweep/outcome.hpp"
+#include "explore/sweep/processes.hpp"
+#include "explore/sweep/value.hpp"
+#include "explore/sweep/workers.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;

@@ -187,27 +187,22 @@ TEST_CASE("a damaged row is named with its column, and the file left alone", "[s
       {"UPDATE points SET events = 1.5 WHERE point = 2",
        "row 3, column \"events\": found 1.5, expected a whole number"},
       {"UPDATE points SET fits = 7 WHERE point = 2", "row 3, column \"fits\": found 7, expected 0 or 1"},
-      {"UPDATE points SET memory = '{' WHERE point = 2",
-       "row 3, column \"memory\": found \"{\", expected a JSON document"},
+      {"UPDATE points SET memory = NULL WHERE point = 2", "row 3, column \"memory\": found nothing, expected a text"},
       {"UPDATE points SET hfu = 0.1 WHERE point = 1",
        "row 2, column \"hfu\": found 0.1, expected nothing where the status"},
       {"UPDATE points SET point = 7 WHERE point = 2",
        "row 3, column \"point\": found 7, expected a whole number from 0 to 2"},
       {"UPDATE points SET point = -7 WHERE point = 2", "row 1, column \"point\": found -7"},
-      {"UPDATE points SET hfu = 0.3 WHERE point = 2", "row 3, found values that its checksum does not fit"},
-      {"UPDATE points SET strategy = 'fsdp2' WHERE point = 1", "row 2, found values that its checksum does not fit"},
       {"DELETE FROM points WHERE point = 1", "found 2 rows, expected 3"},
-      {"ALTER TABLE points DROP COLUMN mfu", "found no column \"mfu\" in its table points"},
-      {"ALTER TABLE points ADD COLUMN mfu2", "found the column \"mfu2\" in its table points"},
-      {"CREATE TABLE other (x)", "found a table other, which no results file has"},
-      {"CREATE TRIGGER t AFTER INSERT ON points BEGIN DELETE FROM points; END", "found a trigger t"},
+      {"ALTER TABLE points DROP COLUMN mfu", "found a table points of another form"},
+      {"ALTER TABLE points ADD COLUMN mfu2", "found a table points of another form"},
+      {"ALTER TABLE manifest RENAME COLUMN rows TO count", "found a table manifest of another form"},
       {"DROP TABLE points", "found no table points"},
+      {"DROP TABLE points; CREATE VIEW points AS SELECT 1", "found a table points of another form"},
       {"DROP TABLE manifest", "found no table manifest"},
-      {"UPDATE manifest SET value = 4 WHERE name = 'points'", "found a manifest that its checksum does not fit"},
-      {"UPDATE manifest SET value = 'x' WHERE name = 'points'", "found no points in its manifest"},
-      {"DELETE FROM manifest WHERE name = 'sweep'", "found no sweep in its manifest"},
+      {"DELETE FROM manifest", "found no row in its table manifest"},
       {"PRAGMA user_version = 99",
-       "found results in layout 99, and this twinstep reads layout 2; read them with a newer"},
+       "found results in layout 99, and this twinstep reads layout 3; read them with a newer"},
       {"PRAGMA application_id = 1", "found no results of a sweep"},
   }));
   INFO(sql);
@@ -227,7 +222,21 @@ TEST_CASE("a row that stands there twice is refused", "[sweep][bad_input]") {
   Database{path, Database::Access::kWrite}.execute(
       "CREATE TABLE twice AS SELECT * FROM points; INSERT INTO twice SELECT * FROM points WHERE point = 0; "
       "DROP TABLE points; ALTER TABLE twice RENAME TO points");
-  CHECK_THAT(refusal_of(path), Catch::Contains("row 2, found values"));
+  CHECK_THAT(refusal_of(path), Catch::Contains("found a table points of another form"));
+}
+
+TEST_CASE("a trigger that somebody added does not change what is written", "[sweep]") {
+  auto const folder = tests::Scratch{};
+  auto const path = folder.path("r.sqlite");
+  ResultsWriter::create(path, a_manifest()).commit();
+  Database{path, Database::Access::kWrite}.execute(
+      "CREATE TRIGGER t AFTER INSERT ON points BEGIN DELETE FROM points; END");
+  {
+    auto writer = ResultsWriter::resume(path, a_manifest());
+    writer.add(a_row(0));
+    writer.finish();
+  }
+  CHECK(read_results(path).rows == std::vector{a_row(0)});
 }
 
 TEST_CASE("files of something else, cut ones and overwritten ones are refused and left alone", "[sweep][bad_input]") {
@@ -249,16 +258,6 @@ TEST_CASE("files of something else, cut ones and overwritten ones are refused an
       std::filesystem::resize_file(path, kept);
       CHECK_THAT(refusal_of(path), Catch::Contains("restore a copy, or name another file"));
     }
-  }
-  SECTION("one bit of it") {
-    write_results(path);
-    auto const whole = tests::read_file(path);
-    // The text of a setting, in the last page that is in use.
-    auto const place = whole.rfind("ddp");
-    auto damaged = whole;
-    damaged[place] = static_cast<char>(damaged[place] ^ 1);
-    write_text(path, damaged);
-    CHECK_THAT(refusal_of(path), Catch::Contains("found values that its checksum does not fit"));
   }
   SECTION("pages of it") {
     {

@@ -3,11 +3,13 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "reports/summary.hpp"
 #include "sim/base/enum_names.hpp"
 
 /// What a sweep finds out: a row for each point, the same columns in the results file, in CSV and in JSON Lines.
@@ -90,6 +92,15 @@ struct Row {
 
 /// All of a row in the order of its columns: point, settings, status, reason, figures, absent ones where it has none.
 [[nodiscard]] std::vector<Cell> cells_of(Row const& row);
+
+/// What a row tells of its step: one cell for each of `kFigures`.
+[[nodiscard]] std::vector<Cell> figures_of(reports::Summary const& summary);
+
+/// The first column of a row that holds what it cannot hold: `column "mfu": found -0.5, expected a number from 0 on`.
+/// @param cells   as `cells_of` orders them
+/// @param points  of the whole sweep
+[[nodiscard]] std::optional<std::string> damage_of(std::span<Cell const> cells, std::vector<std::string> const& paths,
+                                                   std::int64_t points);
 
 }  // namespace twinstep::explore::sweep
 

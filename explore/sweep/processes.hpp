@@ -5,9 +5,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-/// The processes that one mpirun started: the only place that knows MPI, and that a program built without it leaves
-/// out.
+#include "explore/sweep/workers.hpp"
+
+/// One sweep by the processes that one mpirun started. Only mpi_job.cpp knows MPI; mpi_absent.cpp stands in for it
+/// where there is none.
 namespace twinstep::explore::sweep {
 
 /// The value of an environment variable, or nothing.
@@ -58,5 +61,18 @@ class MpiJob {
   int size_ = 1;
   int local_size_ = 1;
 };
+
+/// In process 0: answers the points of a ledger on `jobs` threads, and hands them out to the other processes, until all
+/// are answered or the ledger was stopped. Throws what the evaluator, the sink or MPI throws.
+void lead(MpiJob& job, Ledger& ledger, Evaluator const& evaluator, Sink const& sink, int jobs);
+
+/// In every other process: asks process 0 for points, answers them on `jobs` threads and sends the answers, until there
+/// are no more.
+void follow(MpiJob& job, Evaluator const& evaluator, int jobs);
+
+/// Appends an answer to a message between processes, which are one program on machines of one kind.
+void encode(Answer const& answer, std::string& message);
+/// The answers of a whole message. Requires one that `encode` wrote.
+[[nodiscard]] std::vector<Answer> decode(std::string_view message);
 
 }  // namespace twinstep::explore::sweep
