@@ -6,8 +6,9 @@
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "explore/plan/planner.hpp"
+#include "reports/pages/pages.hpp"
 #include "reports/plan_json.hpp"
-#include "reports/render/plan_text.hpp"
+#include "reports/render/page_text.hpp"
 #include "sim/base/input_error.hpp"
 
 namespace twinstep::app {
@@ -46,9 +47,13 @@ int plan_training(PlanOptions const& options) {
   auto progress = Progress{};
   auto const plans = plan::make_plans(options, [&] { progress(); });
   for (auto const& warning : plans.warnings) warn(warning);
-  auto const command = "twinstep simulate " + reports::shell_text(options.scenario);
-  print(options.as_json ? reports::plans_json(plans, progress.elapsed())
-                        : reports::plans_text(plans, command, standard_output_style()));
+  if (options.as_json) {
+    print(reports::plans_json(plans, progress.elapsed()));
+    return kDone;
+  }
+  auto page = pages::plan_page(plans);
+  page.warnings.clear();  // they stand on standard error
+  print(page_text(page, standard_output_style(), reports::Charts::kLeftOut));
   return kDone;
 }
 

@@ -1,7 +1,9 @@
 #include "app/commands.hpp"
 #include "app/machine.hpp"
 #include "app/output.hpp"
-#include "reports/render/accuracy_text.hpp"
+#include "reports/accuracy_json.hpp"
+#include "reports/pages/pages.hpp"
+#include "reports/render/page_text.hpp"
 #include "validate/records/gzip.hpp"
 #include "validate/study/collective_accuracy.hpp"
 
@@ -17,7 +19,9 @@ int validate_collectives(ValidateOptions const& options) {
   }
   auto const accuracy = study::compare_collectives(
       measured, named, {.leaves_out = options.leaves_out, .cross_validates = options.cross_validates});
-  print(options.as_json ? reports::accuracy_json(accuracy) : reports::accuracy_text(accuracy, standard_output_style()));
+  print(options.as_json
+            ? reports::accuracy_json(accuracy)
+            : page_text(pages::validation_page(accuracy), standard_output_style(), reports::Charts::kLeftOut));
   auto const error = accuracy.predictors.front().by_size.front().mean;
   return options.max_mape && (!error || *error * 100 > *options.max_mape) ? kGateMissed : kDone;
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "reports/page/page.hpp"
+
 /// Predictions beside measurements, as reports show them. Errors are |predicted / measured - 1|.
 namespace twinstep::reports {
 
@@ -64,5 +66,14 @@ struct Accuracy {
   std::vector<AccuracyRecord> records;
   std::vector<std::string> findings;  ///< what would explain records that lie far from their prediction
 };
+
+/// "4.3" of 0.043: in per cent, where a column's title says so; "–" for nothing.
+[[nodiscard]] std::string error_text(std::optional<double> error);
+
+/// The predictors, a line each.
+[[nodiscard]] PageTable predictor_table(Accuracy const& accuracy);
+
+/// How well the intervals of those hold that have any: a sentence each.
+[[nodiscard]] std::vector<std::string> interval_notes(Accuracy const& accuracy);
 
 }  // namespace twinstep::reports

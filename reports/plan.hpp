@@ -95,6 +95,7 @@ struct MinimumGpus {
 /// What `plan` found.
 struct Plans {
   std::string model;
+  std::string scenario;               ///< the file that was asked about, as the user named it
   std::vector<std::string> settings;  ///< "path=value": what the user changed of the scenario
   double headroom = 0;                ///< the share of each GPU's memory that is left free
   std::int64_t batch_tokens = 0;      ///< of a global batch

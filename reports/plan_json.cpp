@@ -1,5 +1,7 @@
 #include "reports/plan_json.hpp"
 
+#include <cmath>
+
 #include "sim/io/json_writer.hpp"
 
 namespace twinstep::reports {
@@ -17,6 +19,19 @@ void write_money(JsonWriter& json, std::string_view key, std::optional<Money> co
   json.begin_object();
   json.member("amount", money->amount);
   json.member("currency", money->currency);
+  json.end_object();
+}
+
+void write_reliability(JsonWriter& json, std::optional<Reliability> const& reliability) {
+  json.key("reliability");
+  if (!reliability) return json.value(nullptr);
+  json.begin_object();
+  json.member("between_failures_of_gpu_s", reliability->between_failures_of_gpu.count());
+  json.member("source", reliability->source);
+  json.member("restart_s", reliability->restart.count());
+  json.member("checkpoint_s", seconds(reliability->checkpoint));
+  json.member("storage_bytes_per_s",
+              reliability->storage ? std::optional{reliability->storage->count()} : std::nullopt);
   json.end_object();
 }
 
@@ -38,6 +53,7 @@ void write_goal(JsonWriter& json, Plans const& plans) {
   json.member("watts_per_gpu", goal.watts_per_gpu);
   json.member("pue", goal.pue);
   json.member("critical_batch_tokens", goal.critical_batch);
+  write_reliability(json, goal.reliability);
   json.member("batch_tokens", plans.batch_tokens);
   json.end_object();
 }
@@ -136,6 +152,8 @@ void write_rejected(JsonWriter& json, RejectedPlans const& rejected) {
   json.member("count", rejected.count);
   json.member("others_fit", rejected.others_fit);
   json.member("reason", rejected.reason);
+  json.member("brief", rejected.brief);
+  json.member("fullness", std::isfinite(rejected.fullness) ? std::optional{rejected.fullness} : std::nullopt);
   json.end_object();
 }
 
@@ -168,6 +186,7 @@ std::string plans_json(Plans const& plans, Seconds wall) {
   auto json = JsonWriter{};
   json.begin_object();
   json.member("model", plans.model);
+  json.member("scenario", plans.scenario);
   write_values(json, "set", plans.settings);
   json.member("searched", kSearched);
   json.member("headroom", plans.headroom);

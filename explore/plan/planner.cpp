@@ -173,6 +173,7 @@ reports::Plans make_plans(PlanOptions const& options, std::function<void()> cons
   auto const& first = searches.front();
   auto plans =
       Plans{.model = std::string{model_name(first.base().model)},
+            .scenario = options.scenario,
             .settings = options.settings,
             .headroom = first.headroom(),
             .batch_tokens = first.batch_tokens(),

@@ -74,6 +74,7 @@ struct PageTable {
   std::string title;
   std::vector<std::string> headers;            ///< with units
   std::vector<std::vector<std::string>> rows;  ///< as people read them
+  std::string fold;                            ///< shown when asked for it, under this name; empty: shown
   bool operator==(PageTable const&) const = default;
 };
 
@@ -82,6 +83,8 @@ struct Section {
   std::string text;  ///< may be empty
   std::vector<PageTable> tables;
   std::vector<Chart> charts;
+  std::vector<std::string> notes;  ///< below the tables, a sentence or two each
+  std::vector<std::string> code;   ///< lines to be copied as they are
   bool operator==(Section const&) const = default;
 };
 

@@ -94,6 +94,7 @@ void write_table(JsonWriter& json, PageTable const& table) {
     for (auto const& cell : row) out.value(cell);
     out.end_array();
   });
+  write_some(json, "fold", table.fold);
   json.end_object();
 }
 
@@ -103,6 +104,8 @@ void write_section(JsonWriter& json, Section const& section) {
   write_some(json, "text", section.text);
   write_some(json, "tables", section.tables, write_table);
   write_some(json, "charts", section.charts, write_chart);
+  write_some(json, "notes", section.notes);
+  write_some(json, "code", section.code);
   json.end_object();
 }
 

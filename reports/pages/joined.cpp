@@ -173,6 +173,8 @@ void add_sections(Page& all, std::vector<Page>& pages, std::size_t place, Texts&
         target.charts.push_back(std::move(chart));
       }
     }
+    for (auto& note : section.notes) target.notes.push_back(is_shared ? numbered(number, note) : std::move(note));
+    for (auto& line : section.code) target.code.push_back(std::move(line));
     for (auto& table : section.tables) {
       if (is_shared)
         add(target, std::move(table), number);

@@ -7,14 +7,17 @@
 #include <fmt/core.h>
 
 #include "explore/ask/data_hash.hpp"
+#include "reports/accuracy_json.hpp"
 #include "reports/page/page_json.hpp"
 #include "reports/pages/axes.hpp"
 #include "reports/pages/joined.hpp"
 #include "reports/pages/sweep_lines.hpp"
+#include "reports/plan_json.hpp"
 #include "reports/render/page_csv.hpp"
 #include "reports/render/page_html.hpp"
 #include "reports/render/page_markdown.hpp"
 #include "reports/render/page_text.hpp"
+#include "reports/shell_text.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/version.hpp"
 
@@ -46,10 +49,12 @@ struct Kind {
   reports::Page (*page)(io::Node const&);
 };
 
-constexpr std::array<Kind, 4> kKinds{{{{"traceEvents", "twinstep"}, timeline_page},
-                                      {{"collective", "rows"}, collective_page},
-                                      {{"records", "families"}, validation_page},
-                                      {{"plans", "pareto"}, plan_page}}};
+constexpr std::array<Kind, 4> kKinds{
+    {{{"traceEvents", "twinstep"}, timeline_page},
+     {{"collective", "rows"}, collective_page},
+     {{"records", "families"},
+      [](io::Node const& document) { return validation_page(reports::read_accuracy(document)); }},
+     {{"plans", "pareto"}, [](io::Node const& document) { return plan_page(reports::read_plans(document)); }}}};
 
 reports::Page page_of_document(io::Node const& document) {
   for (auto const& kind : kKinds)
@@ -98,19 +103,10 @@ std::pair<std::string, std::string> input_fact(std::string const& name, std::str
   return {"input", fmt::format("{}, SHA-256 {}", one_line(name), data_hash(bytes))};
 }
 
-/// What a shell takes as the one word `text`.
-std::string shell_word(std::string const& text) {
-  constexpr auto kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  auto word = std::string{"'"};
-  for (auto const c : text) word += c == '\'' ? std::string{"'\\''"} : std::string{c};
-  return word + "'";
-}
-
 std::string command_of(std::vector<std::string> const& results, std::vector<io::Change> const& changes) {
   auto command = std::string{"twinstep report"};
-  for (auto const& result : results) command += " " + shell_word(result);
-  for (auto const& text : texts_of(changes)) command += " --set " + shell_word(text);
+  for (auto const& result : results) command += " " + reports::shell_word(result);
+  for (auto const& text : texts_of(changes)) command += " --set " + reports::shell_word(text);
   return command + " --out report.html";
 }
 

@@ -6,7 +6,9 @@
 
 #include "explore/scale/closer_look.hpp"
 #include "explore/sweep/results.hpp"
+#include "reports/accuracy.hpp"
 #include "reports/page/page.hpp"
+#include "reports/plan.hpp"
 #include "sim/io/change.hpp"
 #include "sim/io/document.hpp"
 
@@ -36,11 +38,11 @@ using Renderer = std::string (*)(reports::Page const&);
 /// What `collective --json` printed.
 [[nodiscard]] reports::Page collective_page(io::Node const& document);
 
-/// What `validate collectives --json` or `validate steps --json` printed.
-[[nodiscard]] reports::Page validation_page(io::Node const& document);
+/// What `validate collectives` or `validate steps` found.
+[[nodiscard]] reports::Page validation_page(reports::Accuracy const& accuracy);
 
-/// What `plan --json` printed.
-[[nodiscard]] reports::Page plan_page(io::Node const& document);
+/// What `plan` found.
+[[nodiscard]] reports::Page plan_page(reports::Plans const& plans);
 
 /// The results of a sweep.
 [[nodiscard]] reports::Page sweep_page(explore::sweep::Results const& results);

@@ -1,232 +1,262 @@
 #include <algorithm>
-#include <functional>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "reports/job_text.hpp"
-#include "reports/pages/axes.hpp"
 #include "reports/pages/pages.hpp"
+#include "reports/pages/plan_sections.hpp"
+#include "reports/quantity_text.hpp"
+#include "reports/shell_text.hpp"
 
 namespace twinstep::pages {
 namespace {
 
-using namespace explore;
-
-/// A file may say anything; a clock cannot.
-Duration step_time_of(io::Node const& plan) {
-  constexpr auto kLongest = 8e6;  // s: what the simulated clock holds
-  auto const node = plan.at("step_time_s");
-  auto const seconds = node.number();
-  if (!(seconds >= 0 && seconds <= kLongest))
-    node.fail(fmt::format("found {}, expected seconds from 0 to {:.0f}", seconds, kLongest),
-              "let twinstep plan write it anew");
-  return to_duration(Seconds{seconds});
-}
-
+using reports::Goal;
+using reports::gpus_text;
+using reports::Job;
 using reports::kNoValue;
+using reports::long_time_text;
+using reports::PlannedStep;
+using reports::Plans;
+using reports::rounded;
+using reports::Section;
+using reports::whole_text;
+using Cells = std::vector<std::string>;
 
-std::string text_at(io::Node const& object, std::string_view key) {
-  auto const found = object.find(key);
-  return found ? std::string{found->string()} : std::string{};
+void append(Cells& cells, std::initializer_list<std::string> more) {
+  cells.insert(cells.end(), more);
 }
 
-/// "fsdp2, reshard_after_forward false, groups of 8"
-std::string strategy_of(io::Node const& plan) {
-  auto text = text_at(plan, "strategy");
-  if (auto const options = text_at(plan, "options"); !options.empty()) text += ", " + options;
-  auto const group = plan.at("shard_group").integer();
-  if (group > 1 && group < plan.at("gpus").integer()) text += fmt::format(", groups of {}", group);
+/// "reshard after forward false", "HYBRID SHARD": names of options, whose words may then stand on several lines. An
+/// underscore before a name stays.
+std::string spaced(std::string text) {
+  for (std::size_t i = 1; i < text.size(); ++i)
+    if (text[i] == '_' && text[i - 1] != ' ') text[i] = ' ';
   return text;
 }
 
-std::string cost_text(io::Node const& job) {
-  auto const cost = job.find("cost");
-  if (!cost) return std::string{kNoValue};
-  return reports::money_text({cost->at("amount").number(), std::string{cost->at("currency").string()}});
+/// What tells where a plan runs, as far as plans differ: the cluster, how many of its GPUs.
+struct Place {
+  bool cluster = false;
+  bool gpus = false;
+  explicit Place(std::vector<PlannedStep> const& plans) {
+    for (auto const& plan : plans) {
+      cluster = cluster || plan.cluster != plans.front().cluster;
+      gpus = gpus || plan.gpus != plans.front().gpus;
+    }
+  }
+};
+
+/// " on 512 GPUs", where all of them do.
+std::string common_place(std::vector<PlannedStep> const& plans) {
+  return Place{plans}.gpus ? "" : fmt::format(" on {}", gpus_text(plans.front().gpus));
 }
 
-/// What the whole job takes; empty cells without one.
-std::vector<std::string> job_cells(io::Node const& plan) {
-  auto const job = plan.find("job");
-  if (!job) return {};
-  auto const goodput = job->find("goodput");
-  return {reports::long_time_text(Seconds{job->at("time_s").number()}),
-          reports::gpu_hours_text(job->at("gpu_hours").number()), cost_text(*job),
-          goodput ? reports::percent_text(goodput->number()) : std::string{kNoValue}};
-}
-
-reports::PageTable plans_table(std::string title, std::vector<io::Node> const& plans) {
-  auto const counted = plans.empty() ? std::nullopt : plans.front().find("counted");
-  auto table = reports::PageTable{
-      .title = std::move(title),
-      .headers = {"cluster", "GPUs", "strategy", "micro-batch", "recompute", "offload", "step time",
-                  fmt::format("{}/s", counted ? counted->string() : "tokens"), "MFU", "peak memory"}};
-  if (!plans.empty() && plans.front().find("job"))
-    for (auto const* const header : {"whole job", "GPU-hours", "cost", "goodput"}) table.headers.emplace_back(header);
-  for (auto const& plan : plans) {
-    auto const mfu = plan.find("mfu");
-    auto row = std::vector<std::string>{
-        text_at(plan, "cluster"),
-        fmt::format("{}", plan.at("gpus").integer()),
-        strategy_of(plan),
-        fmt::format("{} × {}", plan.at("micro_batch").integer(), plan.at("accumulation").integer()),
-        text_at(plan, "recompute"),
-        text_at(plan, "offload"),
-        reports::time_text(step_time_of(plan)),
-        reports::count_text(plan.at("tokens_per_s").number()),
-        mfu ? reports::percent_text(mfu->number()) : std::string{kNoValue},
-        reports::memory_text(Bytes{plan.at("peak_memory_bytes").integer()})};
-    for (auto& cell : job_cells(plan)) row.push_back(std::move(cell));
+reports::PageTable ranking_table(Plans const& plans) {
+  auto const place = Place{plans.plans};
+  auto table = reports::PageTable{.headers = {"#"}};
+  if (place.cluster) append(table.headers, {"cluster"});
+  if (place.gpus) append(table.headers, {"GPUs"});
+  append(table.headers, {"strategy", "batch", "recompute", "step"});
+  // All plans take the same batch, so that the rate says what the step does: it goes where clusters need its place.
+  if (!place.cluster) append(table.headers, {plans.counted + "/s"});
+  append(table.headers, {"MFU", "GiB"});
+  for (std::size_t i = 0; i < plans.plans.size(); ++i) {
+    auto const& plan = plans.plans[i];
+    auto row = Cells{std::to_string(i + 1)};
+    if (place.cluster) append(row, {plan.cluster});
+    if (place.gpus) append(row, {whole_text(plan.gpus)});
+    append(row, {strategy_text(plan), fmt::format("{}×{}", plan.micro_batch, plan.accumulation), plan.recompute,
+                 reports::time_text(plan.step_time)});
+    if (!place.cluster) append(row, {reports::count_text(plan.token_rate.count())});
+    append(row, {reports::percent_text(plan.mfu), reports::in_unit(plan.peak, {"GiB", Bytes{1 << 30}})});
     table.rows.push_back(std::move(row));
   }
   return table;
 }
 
-/// The axes of time against cost: of the whole job where there is one, in money where there is a price; of a step, in
-/// GPU-seconds, elsewhere.
-struct Trade {
-  reports::Axis time;
-  reports::Axis cost;
-  std::function<std::pair<double, double>(io::Node const&)> place;
-};
-
-/// A unit in which a job's time is a number from one on, if there is such a unit.
-std::pair<std::string, double> job_time_unit(double seconds) {
-  for (auto const& [unit, size] : {std::pair{"days", 86'400.0}, {"hours", 3600.0}, {"min", 60.0}})
-    if (seconds >= size) return {unit, size};
-  return {"s", 1};
+Section ranking_section(Plans const& plans) {
+  auto section = Section{.title = fmt::format("Plans that fit{}, by {}", common_place(plans.plans), plans.ranked_by)};
+  if (std::ranges::any_of(plans.plans, &PlannedStep::is_continued))
+    section.text = "Long steps: the first micro-batches are simulated, those after are taken to repeat them.";
+  section.tables.push_back(ranking_table(plans));
+  return section;
 }
 
-/// @param slowest  of the plans
-Trade trade_of(io::Node const& slowest) {
-  auto const job = slowest.find("job");
-  if (!job)
-    return {{.name = "step time", .unit = "s"}, {.name = "a step costs", .unit = "GPU-s"}, [](io::Node const& each) {
-              auto const time = each.at("step_time_s").number();
-              return std::pair{time, time * each.at("gpus").number()};
-            }};
-  auto const [unit, size] = job_time_unit(job->at("time_s").number());
-  auto const time = [in = size](io::Node const& each) { return each.at("job").at("time_s").number() / in; };
-  auto const cost = job->find("cost");
-  if (!cost)
-    return {{.name = "time", .unit = unit}, {.name = "cost", .unit = "GPU-hours"}, [time](io::Node const& each) {
-              return std::pair{time(each), each.at("job").at("gpu_hours").number()};
-            }};
-  return {{.name = "time", .unit = unit},
-          {.name = "cost", .unit = std::string{cost->at("currency").string()}},
-          [time](io::Node const& each) {
-            return std::pair{time(each), each.at("job").at("cost").at("amount").number()};
-          }};
+bool has_limits(Goal const& goal) {
+  return goal.deadline || goal.budget || goal.most_energy_kwh;
 }
 
-reports::Series series_of(std::string name, reports::SeriesStyle style, std::vector<io::Node> const& plans,
-                          Trade const& trade) {
-  auto series = reports::Series{.name = std::move(name), .style = style};
-  for (auto const& plan : plans) {
-    auto const [x, y] = trade.place(plan);
-    series.points.push_back(
-        {.x = x,
-         .y = y,
-         .note = fmt::format("{} GPUs of {}, {}, micro-batch {}", plan.at("gpus").integer(), text_at(plan, "cluster"),
-                             strategy_of(plan), plan.at("micro_batch").integer())});
+std::string verdict_of(Job const& job, Goal const& goal) {
+  auto const misses = misses_of(job, goal);
+  return misses.any() ? reports::misses_text(misses) : "reached";
+}
+
+/// Days, GPU-hours and what goal and prices add, of the plans in the ranking.
+reports::PageTable jobs_table(Plans const& plans) {
+  auto const& shown = *plans.plans.front().job;
+  auto table = reports::PageTable{.headers = {"#", "time", "GPU-hours"}};
+  if (shown.cost) append(table.headers, {"cost"});
+  if (shown.energy_kwh) append(table.headers, {"energy"});
+  if (shown.failures) append(table.headers, {"goodput"});
+  if (has_limits(plans.goal)) append(table.headers, {"goal"});
+  for (std::size_t i = 0; i < plans.plans.size(); ++i) {
+    if (!plans.plans[i].job) continue;
+    auto const& job = *plans.plans[i].job;
+    auto row = Cells{std::to_string(i + 1), long_time_text(job.time), reports::gpu_hours_text(job.gpu_hours)};
+    if (shown.cost) append(row, {job.cost ? money_text(*job.cost) : std::string{kNoValue}});
+    if (shown.energy_kwh) append(row, {job.energy_kwh ? reports::energy_text(*job.energy_kwh) : std::string{kNoValue}});
+    if (shown.failures) append(row, {reports::percent_text(job.goodput)});
+    if (has_limits(plans.goal)) append(row, {verdict_of(job, plans.goal)});
+    table.rows.push_back(std::move(row));
   }
-  std::ranges::stable_sort(series.points, {}, &reports::ChartPoint::x);
-  return series;
-}
-
-reports::Section trade_section(std::vector<io::Node> const& plans, std::vector<io::Node> const& pareto) {
-  auto const trade = trade_of(pareto.back());
-  auto chart = reports::Chart{.id = "pareto", .title = "Time against cost"};
-  chart.text = "On the line no other plan is both faster and cheaper.";
-  chart.x = trade.time;
-  chart.y = trade.cost;
-  chart.series = {series_of("best trades", reports::SeriesStyle::kLine, pareto, trade),
-                  series_of("ranked plans", reports::SeriesStyle::kPoints, plans, trade)};
-  return {
-      .title = "Time against cost", .tables = {plans_table("The best trades", pareto)}, .charts = {std::move(chart)}};
-}
-
-std::string count_at(io::Node const& object, std::string_view key) {
-  auto const found = object.find(key);
-  return found ? fmt::format("{}", found->integer()) : std::string{kNoValue};
-}
-
-/// The strategy of the plan at `key`; nothing without one.
-std::string strategy_at(io::Node const& object, std::string_view key) {
-  auto const plan = object.find(key);
-  return plan ? strategy_of(*plan) : std::string{kNoValue};
-}
-
-reports::PageTable minimum_table(io::Node const& document) {
-  auto table = reports::PageTable{
-      .title = "The fewest GPUs",
-      .headers = {"cluster", "on which a plan fits", "by", "that meet the deadline", "by", "looked at up to"}};
-  for (auto const& minimum : document.at("minimum_gpus").elements())
-    table.rows.push_back({text_at(minimum, "cluster"), count_at(minimum, "fit"), strategy_at(minimum, "fit_by"),
-                          count_at(minimum, "meet_deadline"), strategy_at(minimum, "meet_deadline_by"),
-                          count_at(minimum, "searched_to")});
   return table;
 }
 
-std::string time_at(io::Node const& object, std::string_view key) {
-  auto const plan = object.find(key);
-  return plan ? reports::time_text(step_time_of(*plan)) : std::string{kNoValue};
+std::string failures_text(PlannedStep const& plan, std::string const& source) {
+  auto const& job = *plan.job;
+  return fmt::format(
+      "On {} a failure every {}, a checkpoint of {} every {} (Daly, FGCS 22 (3), 2006; by Young, CACM 17 (9), 1974: "
+      "{}), a restart of {}; how often: {}",
+      gpus_text(plan.gpus), long_time_text(job.failures->between_failures), long_time_text(job.failures->checkpoint),
+      long_time_text(*job.checkpoints), long_time_text(young_interval(*job.failures)),
+      long_time_text(job.failures->restart), source);
 }
 
-reports::PageTable what_if_table(std::vector<io::Node> const& questions) {
-  auto table = reports::PageTable{.title = "The best plan before and after each change",
-                                  .headers = {"change", "cluster", "GPUs", "step time", "then", "by", "note"}};
-  for (auto const& each : questions)
-    table.rows.push_back({text_at(each, "set"), text_at(each, "cluster"), count_at(each, "gpus"),
-                          time_at(each, "before"), time_at(each, "after"), strategy_at(each, "after"),
-                          text_at(each, "note")});
+/// One sentence for all clusters, or one for each where they differ.
+std::vector<std::string> prices(Plans const& plans) {
+  auto texts = std::vector<std::string>{};
+  for (auto const& [per_gpu_hour, date] : plans.prices)
+    texts.push_back(fmt::format("at {:.4g} {} a GPU-hour ({})", per_gpu_hour.amount, per_gpu_hour.currency, date));
+  auto const differ = std::ranges::any_of(texts, [&](std::string const& text) { return text != texts.front(); });
+  if (!differ) texts.resize(std::min<std::size_t>(1, texts.size()));
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    texts[i] = differ && i < plans.minimum.size() ? fmt::format("{} {}", plans.minimum[i].cluster, texts[i])
+                                                  : "Priced " + texts[i];
+  return texts;
+}
+
+Section jobs_section(Plans const& plans) {
+  auto texts = std::vector<std::string>{};
+  auto const& first = plans.plans.front();
+  texts.push_back(first.job->failures ? failures_text(first, plans.goal.reliability->source)
+                                      : "Failures are not counted; with --checkpoint and --restart they are");
+  for (auto& price : prices(plans)) texts.push_back(std::move(price));
+  return {.title = "The whole job", .tables = {jobs_table(plans)}, .notes = std::move(texts)};
+}
+
+/// Numbers of GPUs that another batch would do for, each once, whatever the cluster; empty without any.
+std::string other_batches(Plans const& plans) {
+  constexpr std::size_t kShownBatches = 8;
+  auto parts = std::vector<std::string>{};
+  for (auto const& [_, gpus, batch] : plans.other_batches)
+    if (auto part = fmt::format("{} with {}", gpus_text(gpus), whole_text(batch));
+        std::ranges::find(parts, part) == parts.end())
+      parts.push_back(std::move(part));
+  if (parts.empty()) return {};
+  if (parts.size() > kShownBatches) {
+    parts[kShownBatches - 1] = fmt::format("{} more (--json)", parts.size() - kShownBatches + 1);
+    parts.resize(kShownBatches);
+  }
+  return fmt::format("Beside these, with another global batch (--set training.global_batch=…): {}",
+                     fmt::join(parts, ", "));
+}
+
+reports::PageTable counts_table(Plans const& plans, bool has_clusters) {
+  auto const has_jobs = plans.goal.tokens.has_value();
+  auto table = reports::PageTable{};
+  if (has_clusters) append(table.headers, {"cluster"});
+  append(table.headers, {"GPUs", "best plan", "step"});
+  if (has_jobs) append(table.headers, {"time", plans.prices.empty() ? "GPU-hours" : "cost"});
+  if (has_limits(plans.goal)) append(table.headers, {"goal"});
+  for (auto const& count : plans.counts) {
+    if (!count.best) continue;
+    auto row = Cells{};
+    if (has_clusters) append(row, {count.cluster});
+    append(row, {whole_text(count.gpus), strategy_text(*count.best), reports::time_text(count.best->step_time)});
+    auto const& job = count.best->job;
+    auto const none = std::string{kNoValue};
+    if (has_jobs) append(row, {job ? long_time_text(job->time) : none, job ? cost_text(*job) : none});
+    if (has_limits(plans.goal)) append(row, {job ? verdict_of(*job, plans.goal) : none});
+    table.rows.push_back(std::move(row));
+  }
   return table;
 }
 
-reports::PageTable rejected_table(io::Node const& document) {
-  auto table = reports::PageTable{.title = "Why others were left out, by what came nearest",
-                                  .headers = {"cluster", "GPUs", "strategy", "configurations", "reason"}};
-  for (auto const& rejected : document.at("rejected").elements())
-    table.rows.push_back({text_at(rejected, "cluster"), count_at(rejected, "gpus"), text_at(rejected, "strategy"),
-                          count_at(rejected, "count"), text_at(rejected, "reason")});
-  return table;
+/// What every number of GPUs that was asked for comes to.
+Section counts_section(Plans const& plans) {
+  auto const has_clusters = plans.minimum.size() > 1;
+  auto section = Section{.title = "By number of GPUs"};
+  for (auto const& count : plans.counts)
+    if (!count.best)
+      section.notes.push_back(fmt::format("{}{}: {}", gpus_text(count.gpus),
+                                          has_clusters ? fmt::format(" of {}", count.cluster) : "", count.reason));
+  if (auto others = other_batches(plans); !others.empty()) section.notes.push_back(std::move(others));
+  if (!plans.plans.empty()) section.tables.push_back(counts_table(plans, has_clusters));
+  return section;
 }
 
-/// The texts of an array, a sentence each.
-std::string sentences_at(io::Node const& document, std::string_view key) {
-  auto text = std::string{};
-  for (auto const& each : document.at(key).elements())
-    text += fmt::format("{}{}", text.empty() ? "" : " ", each.string());
-  return text;
+/// What the answer rests on: changes of the scenario, the batch, the memory that is left free.
+std::string premises(Plans const& plans) {
+  auto text =
+      fmt::format("{} configurations, {} simulated", whole_text(static_cast<std::int64_t>(plans.configurations)),
+                  whole_text(static_cast<std::int64_t>(plans.simulations)));
+  for (auto const& setting : plans.settings) text += ", with " + setting;
+  text += fmt::format("; global batch of {} {}", rounded(static_cast<double>(plans.batch_tokens)), plans.counted);
+  if (plans.goal.critical_batch)
+    text +=
+        fmt::format(" (critical batch: {}; McCandlish et al., arXiv 1812.06162)", rounded(*plans.goal.critical_batch));
+  return text + fmt::format("; {:.3g} % of each GPU's memory left free (--headroom); searched: {}.",
+                            100 * plans.headroom, reports::kSearched);
 }
 
-std::string finding(io::Node const& document, std::vector<io::Node> const& plans) {
-  auto const what = text_at(document, "searched");
-  auto const searched =
-      fmt::format("{} configurations were looked at, {} of them simulated.{}", document.at("configurations").integer(),
-                  document.at("simulations").integer(), what.empty() ? "" : fmt::format(" Searched: {}.", what));
-  if (plans.empty()) return "No plan fits. " + searched;
-  auto const& best = plans.front();
-  return fmt::format("The first of {} plans by {}: {} on {} GPUs of {}, {} a step. {}", plans.size(),
-                     document.at("ranked_by").string(), strategy_of(best), best.at("gpus").integer(),
-                     text_at(best, "cluster"), reports::time_text(step_time_of(best)), searched);
+/// How the best plan is simulated, to be pasted.
+Section command_section(Plans const& plans) {
+  auto section = Section{.title = "The first one, step by step"};
+  section.code.push_back("twinstep simulate " + reports::shell_word(plans.scenario));
+  for (auto const& setting : plans.plans.front().settings) {
+    section.code.back() += " \\";
+    section.code.push_back("  --set " + reports::quoted_in_shell(setting));
+  }
+  return section;
 }
 
 }  // namespace
 
-reports::Page plan_page(io::Node const& document) {
-  auto const plans = document.at("plans").elements();
-  auto const pareto = document.at("pareto").elements();
-  auto page = reports::Page{.title = "Plans for " + text_at(document, "model"), .text = finding(document, plans)};
-  if (auto const verdict = sentences_at(document, "verdict"); !verdict.empty()) page.text = verdict + " " + page.text;
-  for (auto const& warning : document.at("warnings").elements()) page.warnings.emplace_back(warning.string());
-  page.sections.push_back(
-      {.title = "Ranked plans", .tables = {plans_table("By " + text_at(document, "ranked_by"), plans)}});
-  if (!pareto.empty()) page.sections.push_back(trade_section(plans, pareto));
-  if (auto const what_if = document.find("what_if"); what_if && !what_if->elements().empty())
-    page.sections.push_back({.title = "What if", .tables = {what_if_table(what_if->elements())}});
-  page.sections.push_back(
-      {.title = "What does not fit", .tables = {minimum_table(document), rejected_table(document)}});
+std::string strategy_text(PlannedStep const& plan) {
+  auto text = plan.strategy;
+  if (plan.shard_group > 1 && plan.shard_group < plan.gpus) text += fmt::format(", groups of {}", plan.shard_group);
+  if (!plan.options.empty()) text += ", " + spaced(plan.options);
+  if (plan.offload != "none") text += ", offload " + plan.offload;
+  return text;
+}
+
+std::string cost_text(Job const& job) {
+  return job.cost ? money_text(*job.cost) : reports::gpu_hours_text(job.gpu_hours);
+}
+
+std::string numbers_text(std::vector<std::int64_t> const& numbers) {
+  constexpr std::size_t kListed = 3;
+  auto texts = std::vector<std::string>{};
+  for (auto const number : numbers) texts.push_back(whole_text(number));
+  return texts.size() > kListed ? fmt::format("{} to {}", texts.front(), texts.back())
+                                : fmt::format("{}", fmt::join(texts, ", "));
+}
+
+reports::Page plan_page(Plans const& plans) {
+  auto page = reports::Page{.title = "Plans for " + plans.model, .warnings = plans.warnings};
+  for (auto const& verdict : plans.verdict) page.text += verdict + " ";
+  page.text += premises(plans);
+  if (plans.counts.size() > 1) page.sections.push_back(counts_section(plans));
+  if (!plans.plans.empty()) {
+    page.sections.push_back(ranking_section(plans));
+    if (plans.plans.front().job) page.sections.push_back(jobs_section(plans));
+    if (plans.counts.size() > 1 || plans.pareto.size() > 1) page.sections.push_back(trade_section(plans));
+  }
+  add_what_if(page, plans);
+  add_fits(page, plans);
+  if (!plans.plans.empty() && !plans.scenario.empty()) page.sections.push_back(command_section(plans));
   return page;
 }
 

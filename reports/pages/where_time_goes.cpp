@@ -5,6 +5,7 @@
 
 #include "reports/pages/axes.hpp"
 #include "reports/pages/sections.hpp"
+#include "reports/shell_text.hpp"
 
 namespace twinstep::pages {
 namespace {
@@ -71,7 +72,7 @@ reports::PageTable changes_table(reports::Why const& why) {
     auto const& change = why.changes[i];
     auto settings = std::string{};
     for (auto const& setting : change.settings)
-      settings += fmt::format("{}--set '{}'", settings.empty() ? "" : " ", setting);
+      settings += fmt::format("{}--set {}", settings.empty() ? "" : " ", reports::quoted_in_shell(setting));
     table.rows.push_back({change.name, reports::time_text(change.step_time),
                           reports::time_text(why.step_time - change.step_time),
                           change.is_hardware ? "hardware" : "software", settings});

@@ -4,8 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "reports/accuracy_json.hpp"
 #include "reports/quantity_text.hpp"
-#include "reports/render/accuracy_text.hpp"
+#include "reports/render/page_table_text.hpp"
 #include "sim/io/json_writer.hpp"
 
 namespace twinstep::reports {
@@ -61,8 +62,10 @@ std::string kernel_table(CalibrationReport const& report, TextStyle const& style
 
 std::string sweep_table(CalibrationReport const& report, TextStyle const& style) {
   if (report.accuracy.predictors.empty()) return {};
-  return "\nWhat the constants leave is corrected by size, where it was measured:\n" +
-         predictor_table(report.accuracy, style);
+  auto text = "\nWhat the constants leave is corrected by size, where it was measured:\n" +
+              page_table_text(predictor_table(report.accuracy), style);
+  for (auto const& note : interval_notes(report.accuracy)) text += wrapped(note, "", style);
+  return text;
 }
 
 void write(JsonWriter& out, CalibrationReport::Kernels const& kernels) {

@@ -78,12 +78,14 @@ class BodyWriter {
     put_element(tag, escaped_prose(text), css_class);
   }
   void put_pairs(std::string_view css_class, std::vector<std::pair<std::string, std::string>> const& pairs);
-  void put_warnings(Page const& page);
+  void put_list(std::string_view css_class, std::vector<std::string> const& items);
   void put_contents(Page const& page);
   void put_section(Section const& section);
+  void put_tables(std::vector<PageTable> const& tables);
   void put_table(PageTable const& table);
   void put_cells(std::string_view tag, std::vector<std::string> const& cells, std::vector<ColumnKind> const& kinds);
   void put_charts(std::vector<Chart> const& charts);
+  void put_code(std::vector<std::string> const& lines);
   void put_chart(Chart const& chart);
   void put_origin(Page const& page);
 
@@ -95,7 +97,7 @@ std::string BodyWriter::write(Page const& page) {
   put_title("h1", page.title);
   put_prose("p", page.text, "lead");
   put_pairs("headlines", page.headlines);
-  put_warnings(page);
+  put_list("warnings", page.warnings);
   put_contents(page);
   for (auto const& section : page.sections) put_section(section);
   put_origin(page);
@@ -115,10 +117,10 @@ void BodyWriter::put_pairs(std::string_view css_class, std::vector<std::pair<std
   put("</dl>\n");
 }
 
-void BodyWriter::put_warnings(Page const& page) {
-  if (page.warnings.empty()) return;
-  put("<ul class=\"warnings\">\n");
-  for (auto const& warning : page.warnings) put_prose("li", warning);
+void BodyWriter::put_list(std::string_view css_class, std::vector<std::string> const& items) {
+  if (items.empty()) return;
+  put("<ul class=\"{}\">\n", css_class);
+  for (auto const& item : items) put_prose("li", item);
   put("</ul>\n");
 }
 
@@ -137,7 +139,9 @@ void BodyWriter::put_section(Section const& section) {
   put_title("h2", section.title);
   put_prose("p", section.text);
   put_charts(section.charts);
-  for (auto const& table : section.tables) put_table(table);
+  put_tables(section.tables);
+  put_list("notes", section.notes);
+  put_code(section.code);
   put("</section>\n");
 }
 
@@ -155,6 +159,18 @@ void BodyWriter::put_charts(std::vector<Chart> const& charts) {
     put_chart(chart);
   }
   change_to({});
+}
+
+void BodyWriter::put_tables(std::vector<PageTable> const& tables) {
+  for (auto const& table : tables) {
+    if (!table.fold.empty()) put("<details class=\"fold\"><summary>{}</summary>\n", escaped_html(table.fold));
+    put_table(table);
+    if (!table.fold.empty()) put("</details>\n");
+  }
+}
+
+void BodyWriter::put_code(std::vector<std::string> const& lines) {
+  if (!lines.empty()) put("<pre class=\"commands\">{}</pre>\n", escaped_lines(copied_lines(lines)));
 }
 
 void BodyWriter::put_table(PageTable const& table) {
@@ -199,10 +215,8 @@ void BodyWriter::put_origin(Page const& page) {
   if (page.facts.empty() && page.commands.empty()) return;
   put("<section id=\"origin\">\n<h2>{}</h2>\n", kOriginTitle);
   put_pairs("facts", page.facts);
-  if (!page.commands.empty()) {
-    put_title("h3", kCommandsTitle);
-    put("<pre class=\"commands\">{}</pre>\n", escaped_lines(command_lines(page)));
-  }
+  if (!page.commands.empty()) put_title("h3", kCommandsTitle);
+  put_code(page.commands);
   put("</section>\n");
 }
 

@@ -87,13 +87,15 @@ std::string section_text(Section const& section) {
   for (auto const& chart : section.charts)
     text += heading("###", chart.title) + paragraph(chart.text) + fenced(chart_text(chart, {}));
   for (auto const& table : section.tables) text += table_text(table);
-  return text;
+  for (auto const& note : section.notes) text += fmt::format("- {}\n", escaped_markdown(note));
+  if (!section.notes.empty()) text += "\n";
+  return section.code.empty() ? text : text + fenced(copied_lines(section.code));
 }
 
 std::string origin_text(Page const& page) {
   auto text = std::string{};
   if (!page.facts.empty()) text += heading("##", kOriginTitle) + pairs_text(page.facts);
-  if (!page.commands.empty()) text += heading("##", kCommandsTitle) + fenced(command_lines(page));
+  if (!page.commands.empty()) text += heading("##", kCommandsTitle) + fenced(copied_lines(page.commands));
   return text;
 }
 

@@ -53,9 +53,9 @@ std::size_t end_of_code(std::string_view text, std::size_t begin) {
   return end == std::string_view::npos || end == begin + 1 ? begin : end + 1;
 }
 
-std::string command_lines(Page const& page) {
+std::string copied_lines(std::vector<std::string> const& lines) {
   auto text = std::string{};
-  for (auto const& command : page.commands) text += (text.empty() ? "" : "\n") + one_line(command);
+  for (auto const& line : lines) text += (text.empty() ? "" : "\n") + one_line(line);
   return text;
 }
 

@@ -25,8 +25,8 @@ enum class ColumnKind : std::uint8_t {
 /// Where the code ends that begins with the backtick at `begin`: behind its second one. `begin` where none does.
 [[nodiscard]] std::size_t end_of_code(std::string_view text, std::size_t begin);
 
-/// The commands that make the page again, each on a line of its own, to be copied.
-[[nodiscard]] std::string command_lines(Page const& page);
+/// Lines to be copied, with a line end between them; control characters in them are escaped.
+[[nodiscard]] std::string copied_lines(std::vector<std::string> const& lines);
 
 /// Four digits, "12,345" and "0.0123" too.
 [[nodiscard]] std::string number_text(double number);

@@ -38,30 +38,42 @@ std::string pairs_text(std::vector<std::pair<std::string, std::string>> const& p
   return text;
 }
 
-std::string section_text(Section const& section, TextStyle const& style) {
+std::string copied_text(std::vector<std::string> const& lines) {
+  auto text = std::string{};
+  for (auto const& line : lines) text += "  " + one_line(line) + "\n";
+  return text;
+}
+
+bool has_only_charts(Section const& section) {
+  return !section.charts.empty() && section.tables.empty() && section.notes.empty() && section.code.empty();
+}
+
+std::string section_text(Section const& section, TextStyle const& style, Charts charts) {
+  if (charts == Charts::kLeftOut && has_only_charts(section)) return {};
   auto text = heading(section.title, style) + paragraph(section.text, "", style);
   for (auto const& chart : section.charts)
-    if (chart.fold.empty())
+    if (chart.fold.empty() && charts == Charts::kDrawn)
       text += heading(chart.title, style) + paragraph(chart.text, "", style) + chart_text(chart, style);
-  for (auto const& table : section.tables) text += heading(table.title, style) + page_table_text(table, style);
-  return text;
+  for (auto const& table : section.tables)
+    if (table.fold.empty()) text += heading(table.title, style) + page_table_text(table, style);
+  for (auto const& note : section.notes) text += paragraph(note, "- ", style);
+  return text + copied_text(section.code);
 }
 
 std::string origin_text(Page const& page, TextStyle const& style) {
   auto text = std::string{};
   if (!page.facts.empty()) text += heading(kOriginTitle, style) + pairs_text(page.facts, style);
   if (!page.commands.empty()) text += heading(kCommandsTitle, style);
-  for (auto const& command : page.commands) text += "  " + one_line(command) + "\n";  // whole: to be copied
-  return text;
+  return text + copied_text(page.commands);
 }
 
 }  // namespace
 
-std::string page_text(Page const& page, TextStyle const& style) {
+std::string page_text(Page const& page, TextStyle const& style, Charts charts) {
   auto text = toned(wrapped(one_line(page.title), "", style), Tone::kHeader, style) + paragraph(page.text, "", style);
   for (auto const& warning : page.warnings) text += paragraph(warning, "  warning: ", style);
   if (!page.headlines.empty()) text += "\n" + pairs_text(page.headlines, style);
-  for (auto const& section : page.sections) text += section_text(section, style);
+  for (auto const& section : page.sections) text += section_text(section, style, charts);
   return text + origin_text(page, style);
 }
 

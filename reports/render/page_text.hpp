@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "reports/page/page.hpp"
@@ -7,9 +8,12 @@
 
 namespace twinstep::reports {
 
-/// The page for a terminal, in lines of at most `style.width` columns where tables allow it: texts, tables, and every
-/// chart that is not folded away, drawn with characters. Control characters in texts are escaped. The same
-/// page always gives the same text.
-[[nodiscard]] std::string page_text(Page const& page, TextStyle const& style);
+/// Whether charts are drawn with characters; without them sections that are nothing but charts are left out too.
+enum class Charts : std::uint8_t { kDrawn, kLeftOut };
+
+/// The page for a terminal, in lines of at most `style.width` columns where tables allow it: texts, charts, tables,
+/// notes and lines of code that are not folded away. Lines of code are never cut. Control characters in texts are
+/// escaped. The same page always gives the same text.
+[[nodiscard]] std::string page_text(Page const& page, TextStyle const& style, Charts charts = Charts::kDrawn);
 
 }  // namespace twinstep::reports

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "reports/quantity_text.hpp"
+#include "reports/shell_text.hpp"
 
 namespace twinstep::reports {
 namespace {
@@ -33,7 +34,7 @@ std::string changes(Why const& why) {
     auto const& change = why.changes[i];
     text += fmt::format("  −{:<10} {}{}\n", time_text(why.step_time - change.step_time), change.name,
                         change.is_hardware ? " (hardware)" : "");
-    for (auto const& setting : change.settings) text += fmt::format("      --set '{}'\n", setting);
+    for (auto const& setting : change.settings) text += fmt::format("      --set {}\n", quoted_in_shell(setting));
   }
   return text;
 }

@@ -47,7 +47,7 @@ TEST_CASE("validate prints errors of predictors and systems, then what would exp
   for (auto const* const part : {"3 records, 2 of them scored", "twinstep, as shipped", "NCCL's tuner formula",
                                  "nearest measured system", "line fitted to itself"})
     CHECK_THAT(outcome.out, Catch::Contains(part));
-  auto const finding = outcome.out.find("\n\nslow takes ");
+  auto const finding = outcome.out.find("\n- slow takes ");
   REQUIRE(finding != std::string::npos);
   CHECK_THAT(outcome.out.substr(finding), Catch::Contains("2 of 8 NICs"));
   CHECK_THAT(outcome.out, !Catch::Contains("fast takes"));

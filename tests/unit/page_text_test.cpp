@@ -191,3 +191,21 @@ TEST_CASE("a command stays on one line, to be copied", "[reports][page_text]") {
   auto const command = std::string(200, 'c') + " " + std::string(200, 'd');
   CHECK(page_text({.title = "t", .commands = {command}}, {}).find("\n  " + command + "\n") != std::string::npos);
 }
+
+TEST_CASE("a section has its tables, notes that stand for themselves, and code as it is", "[reports][page_text]") {
+  auto section = Section{.title = "S"};
+  section.tables = {{.headers = {"a"}, .rows = {{"1"}}}, {.headers = {"hidden"}, .rows = {{"2"}}, .fold = "all of it"}};
+  section.notes = {"first note", "second"};
+  section.code = {"twinstep simulate x.json \\", "  --set 'a=1'"};
+  auto const text = page_text({.title = "P", .sections = {section}}, {.width = 10});
+  CHECK(text == "P\n\nS\na\n-\n1\n- first\n  note\n- second\n  twinstep simulate x.json \\\n    --set 'a=1'\n");
+}
+
+TEST_CASE("without charts a section of nothing else is left out", "[reports][page_text]") {
+  auto drawn = Section{.title = "drawn", .charts = {bars(false, {4, 2}, {1, 4})}};
+  auto both = drawn;
+  both.title = "both";
+  both.tables = {{.headers = {"a"}, .rows = {{"1"}}}};
+  auto const text = page_text({.title = "P", .sections = {drawn, both}}, {}, Charts::kLeftOut);
+  CHECK(text == "P\n\nboth\na\n-\n1\n");
+}
