@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "explore/plan/plan_options.hpp"
-
 /// The subcommands, one file each. Each prints its answer on standard output and gives the exit code.
 namespace twinstep::app {
 
@@ -51,7 +49,28 @@ struct SweepOptions {
 };
 int run_sweep(SweepOptions const& options);
 
-using explore::plan::PlanOptions;
+struct PlanOptions {
+  std::string scenario;
+  std::vector<std::string> settings;    ///< "path=value"
+  std::vector<std::string> clusters;    ///< in place of the scenario's
+  std::vector<std::string> strategies;  ///< all without
+  std::optional<std::string> gpus;      ///< "64..4096"; the cluster's without
+  std::optional<std::string> tokens;
+  std::optional<std::string> deadline;
+  std::optional<std::string> budget;
+  std::optional<std::string> energy;    ///< "2 GWh"
+  std::optional<std::string> headroom;  ///< "5 %"
+  std::vector<std::string> what_if;     ///< "path=value,path=value", each by itself
+  std::vector<std::string> prices;      ///< one, or one for each cluster
+  std::optional<std::string> power;
+  std::optional<double> pue;
+  std::optional<std::string> mtbf;
+  std::optional<std::string> checkpoint;
+  std::optional<std::string> restart;
+  std::optional<std::string> critical_batch;
+  std::int64_t top = 10;
+  bool as_json = false;
+};
 int plan_training(PlanOptions const& options);
 
 struct CompareOptions {

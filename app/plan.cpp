@@ -5,6 +5,7 @@
 
 #include "app/commands.hpp"
 #include "app/output.hpp"
+#include "app/plan_question.hpp"
 #include "explore/plan/planner.hpp"
 #include "reports/pages/pages.hpp"
 #include "reports/plan_json.hpp"
@@ -45,7 +46,7 @@ class Progress {
 int plan_training(PlanOptions const& options) {
   check_printable();
   auto progress = Progress{};
-  auto const plans = plan::make_plans(options, [&] { progress(); });
+  auto const plans = plan::make_plans(read_plan_question(options), [&] { progress(); });
   for (auto const& warning : plans.warnings) warn(warning);
   if (options.as_json) {
     print(reports::plans_json(plans, progress.elapsed()));

@@ -43,6 +43,12 @@ std::string strategy_setting(StrategyChoice const& strategy, WorkChoice const& w
   return fmt::format("strategy={}", strategy_json(strategy, work));
 }
 
+/// The question on a cluster in place of its own, which comes before changes of it.
+explore::Question on_cluster(explore::Question question, io::Node const& cluster) {
+  question.changes.insert(question.changes.begin(), {"cluster", cluster});
+  return question;
+}
+
 }  // namespace
 
 std::string lost_job_text(reports::PlannedStep const& plan) {
@@ -55,25 +61,24 @@ std::string lost_job_text(reports::PlannedStep const& plan) {
       failures.between_failures.count(), plan.gpus, failures.checkpoint.count(), failures.restart.count());
 }
 
-ClusterSearch::ClusterSearch(PlanOptions const& options, explore::Question question,
-                             std::optional<std::string> const& price, std::function<void()> progress)
-    : options_{options}, question_{std::move(question)}, progress_{std::move(progress)} {
+ClusterSearch::ClusterSearch(PlanQuestion const& asked, explore::Question question,
+                             std::optional<HourlyPrice> const& price, std::function<void()> progress)
+    : strategies_{asked.strategies},
+      question_{std::move(question)},
+      progress_{std::move(progress)},
+      headroom_{asked.headroom} {
   auto const document = question_.changed();
   check_batch(document.at("training"));
   check_replaced(document);
   base_ = read_scenarios(neutral(question_)).front();
   if (auto const obstacle = strategies::find_long_sequence(base_.model, base_.plan))
     document.at("training").fail(obstacle->reason, obstacle->way_out);
-  auto const gpus_per_node = base_.cluster->node().gpus;
-  goal_ = read_goal(options, base_.cluster->node());
-  headroom_ = read_headroom(options);
-  if (price) price_ = read_price(*price, gpus_per_node);
-  if (goal_.budget && price_ && goal_.budget->currency != price_->per_gpu_hour.currency)
-    throw InputError{fmt::format("--budget: found {}, but --price is in {}; use one currency", goal_.budget->currency,
-                                 price_->per_gpu_hour.currency)};
+  auto const& node = base_.cluster->node();
+  goal_ = goal_on(asked.goal, node);
+  if (price) price_ = price_on(*price, node);
   counts_ = GpuCounts{*base_.cluster, base_.plan.global_batch};
   auto const own = base_.cluster->gpus();
-  asked_ = counts_.asked(options.gpus ? read_gpus(*options.gpus) : std::vector<GpuRange>{{own, own}});
+  asked_ = counts_.asked(asked.gpus.empty() ? std::vector<GpuRange>{{own, own}} : asked.gpus);
   possible_ = counts_.possible();
   leave_out_what_cannot_be_read();
 }
@@ -102,7 +107,7 @@ explore::Question ClusterSearch::on_nodes(std::int64_t nodes) const {
 ClusterSearch::Searched& ClusterSearch::estimated(std::int64_t gpus) {
   if (auto const known = searched_.find(gpus); known != searched_.end()) return known->second;
   auto const asked = neutral(on_nodes(gpus / base_.cluster->node().gpus));
-  auto question = Setup{read_scenarios(asked).front(), asked.changed().at("training"), options_.strategies};
+  auto question = Setup{read_scenarios(asked).front(), asked.changed().at("training"), strategies_};
   auto cluster = *question.scenario.cluster;
   cluster.name = base_.cluster->name;  // a name made of facts has the number of nodes in it
   leave_free(headroom_, cluster.node().gpu);
@@ -238,6 +243,22 @@ reports::MinimumGpus ClusterSearch::minimum() {
   }
   if (goal_.deadline && out.fit && !out.meet_deadline) out.soonest = soonest();
   return out;
+}
+
+std::vector<ClusterSearch> searches_of(PlanQuestion const& asked, std::function<void()> const& progress) {
+  auto searches = std::vector<ClusterSearch>{};
+  auto const price_of = [&](std::size_t cluster) {
+    auto const& prices = asked.prices;
+    return prices.empty() ? std::nullopt : std::optional{prices[prices.size() > 1 ? cluster : 0]};
+  };
+  if (asked.clusters.empty()) searches.emplace_back(asked, asked.scenario, price_of(0), progress);
+  for (std::size_t i = 0; i < asked.clusters.size(); ++i) try {
+      searches.emplace_back(asked, on_cluster(asked.scenario, asked.clusters[i]), price_of(i), progress);
+    } catch (InputError const&) {
+      static_cast<void>(asked.scenario.parts->cluster(asked.clusters[i]));  // says what is wrong with it alone
+      throw;
+    }
+  return searches;
 }
 
 }  // namespace twinstep::explore::plan

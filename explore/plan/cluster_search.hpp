@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "explore/ask/question.hpp"
 #include "explore/plan/gpu_counts.hpp"
+#include "explore/plan/plan_question.hpp"
 #include "explore/plan/search.hpp"
 #include "reports/plan.hpp"
 
@@ -21,16 +21,15 @@ namespace twinstep::explore::plan {
 class ClusterSearch {
  public:
   /// Throws InputError.
-  ClusterSearch(PlanOptions const& options, explore::Question question, std::optional<std::string> const& price,
+  ClusterSearch(PlanQuestion const& asked, explore::Question question, std::optional<HourlyPrice> const& price,
                 std::function<void()> progress);
 
   [[nodiscard]] reports::Goal const& goal() const { return goal_; }
   [[nodiscard]] std::optional<reports::Price> const& price() const { return price_; }
-  [[nodiscard]] double headroom() const { return headroom_; }
   [[nodiscard]] std::int64_t batch_tokens() const;
   [[nodiscard]] Scenario const& base() const { return base_; }
   [[nodiscard]] std::vector<std::string> const& warnings() const { return base_.warnings; }
-  /// The numbers of GPUs that the options ask for.
+  /// The numbers of GPUs that are asked for.
   [[nodiscard]] AskedCounts const& asked() const { return asked_; }
 
   /// Plans that fit on `gpus`, the fastest first.
@@ -41,7 +40,7 @@ class ClusterSearch {
   [[nodiscard]] std::vector<reports::RejectedPlans> rejected_on(std::int64_t gpus);
   /// Why nothing fits there, by what comes nearest. Requires that no plan does.
   [[nodiscard]] std::string nearest_reason(std::int64_t gpus);
-  /// Nothing where `gpus` can be searched, whether the options ask for them or not.
+  /// Nothing where `gpus` can be searched, whether they are asked for or not.
   [[nodiscard]] std::optional<std::string> why_not_searched(std::int64_t gpus) const;
   [[nodiscard]] reports::MinimumGpus minimum();
 
@@ -68,7 +67,7 @@ class ClusterSearch {
   [[nodiscard]] std::optional<reports::PlannedStep> plan_in_time(std::int64_t gpus);
   [[nodiscard]] std::optional<reports::Soonest> soonest();
 
-  PlanOptions options_;
+  std::vector<strategies::StrategyName> strategies_;
   explore::Question question_;  ///< with its cluster
   std::function<void()> progress_;
   Scenario base_;
@@ -82,5 +81,8 @@ class ClusterSearch {
   std::size_t configurations_ = 0;
   std::size_t simulations_ = 0;
 };
+
+/// One search for each cluster of the question, each with its price. Throws InputError before anything is searched.
+[[nodiscard]] std::vector<ClusterSearch> searches_of(PlanQuestion const& asked, std::function<void()> const& progress);
 
 }  // namespace twinstep::explore::plan

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "explore/plan/read_goal.hpp"
+#include "explore/plan/plan_question.hpp"
 #include "sim/hardware/cluster.hpp"
 
 /// Which numbers of GPUs a global batch can be trained on, and why others cannot.

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "explore/plan/searches.hpp"
+#include "explore/plan/cluster_search.hpp"
 #include "explore/plan/what_if.hpp"
 #include "reports/job_text.hpp"
 #include "reports/quantity_text.hpp"
@@ -20,13 +20,6 @@ using reports::gpus_text;
 using reports::PlannedStep;
 using reports::Plans;
 using reports::whole_text;
-
-void check_strategies(std::vector<std::string> const& names) {
-  for (auto const& name : names)
-    if (!find_enum<strategies::StrategyName>(name))
-      throw InputError{fmt::format("--strategy: found {}; {}", quoted(name),
-                                   suggest_name(name, all_names<strategies::StrategyName>()))};
-}
 
 /// Where no number of GPUs that was asked for can be searched there is no answer, only what could be asked.
 void check_counts(std::vector<ClusterSearch> const& searches) {
@@ -152,43 +145,38 @@ void answer_counts(Plans& plans) {
       if (!count.best && plan.cluster == count.cluster && plan.gpus == count.gpus) count.best = plan;
 }
 
-Effort effort_of(PlanOptions const& options, std::vector<ClusterSearch> const& searches) {
+Effort effort_of(PlanQuestion const& asked, std::vector<ClusterSearch> const& searches) {
   auto counts = std::size_t{0};
   for (auto const& search : searches) counts += search.asked().searched.size();
   if (counts > 1) return kBestOfEach;
-  if (options.strategies.empty()) return Effort{};
-  return {.plans = static_cast<std::size_t>(options.top), .most_simulations = 96};
+  if (asked.strategies.empty()) return Effort{};
+  return {.plans = asked.top, .most_simulations = 96};
 }
 
 }  // namespace
 
-reports::Plans make_plans(PlanOptions const& options, std::function<void()> const& progress) {
-  check_strategies(options.strategies);
-  auto const question = question_of(io::parse_file(options.scenario), io::read_changes("--set", options.settings));
-  for (auto const& change : question.changes)
-    if (!change.path.starts_with("cluster.nodes")) check_not_searched(change);
-  auto searches = searches_of(options, question, progress);
+reports::Plans make_plans(PlanQuestion const& asked, std::function<void()> const& progress) {
+  auto searches = searches_of(asked, progress);
   check_counts(searches);
-  auto what_ifs = WhatIfs{options, question, progress};
+  auto what_ifs = WhatIfs{asked, progress};
   auto const& first = searches.front();
   auto plans =
       Plans{.model = std::string{model_name(first.base().model)},
-            .scenario = options.scenario,
-            .settings = options.settings,
-            .headroom = first.headroom(),
+            .scenario = asked.scenario.name(),
+            .settings = io::texts_of(asked.scenario.changes),
+            .headroom = asked.headroom,
             .batch_tokens = first.batch_tokens(),
             .counted = std::holds_alternative<strategies::Transformer>(first.base().model) ? "tokens" : "samples",
             .goal = first.goal(),
             .warnings = first.warnings()};
-  auto const effort = effort_of(options, searches);
+  auto const effort = effort_of(asked, searches);
   for (auto& search : searches) add_search(search, effort, plans);
   rank(plans);
   plans.pareto = reports::pareto_front(plans.plans);
   answer_counts(plans);
   judge(plans);
   what_ifs.answer({.plans = 1, .most_simulations = effort.most_simulations}, plans);
-  auto const top = static_cast<std::size_t>(options.top);
-  if (plans.plans.size() > top) plans.plans.resize(top);
+  if (plans.plans.size() > asked.top) plans.plans.resize(asked.top);
   if (plans.goal.critical_batch) {
     auto const warning = reports::critical_batch_warning(static_cast<double>(plans.batch_tokens),
                                                          *plans.goal.critical_batch, plans.counted);

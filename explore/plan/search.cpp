@@ -34,7 +34,7 @@ struct Strategies {
 };
 
 Strategies read_strategies(Setup const& question, Space& space) {
-  auto const& [scenario, training, names] = question;
+  auto const& [scenario, training, searched] = question;
   auto out = Strategies{};
   auto const& node = scenario.cluster->node();
   auto const layout = RankLayout{.ranks = scenario.plan.ranks,
@@ -44,8 +44,9 @@ Strategies read_strategies(Setup const& question, Space& space) {
   for (auto& choice : strategy_choices(layout)) {
     auto const json = io::parse({"strategy", strategy_json(choice), false});
     auto const name = std::string{json.at("name").string()};
-    auto const is_tried = names.empty() ? is_offered(*find_enum<strategies::StrategyName>(name), scenario.model)
-                                        : std::ranges::find(names, name) != names.end();
+    auto const strategy = *find_enum<strategies::StrategyName>(name);
+    auto const is_tried = searched.empty() ? is_offered(strategy, scenario.model)
+                                           : std::ranges::find(searched, strategy) != searched.end();
     if (!is_tried) continue;
     try {
       out.plans.push_back(strategies::read_plan(training, json, scenario.model, scenario.cluster->gpus()));

@@ -18,8 +18,8 @@ namespace twinstep::explore::plan {
 /// One model on so many nodes of one cluster, and how it is trained apart from what is searched.
 struct Setup {
   Scenario scenario;
-  io::Node training;               ///< of its file, without micro-batch and accumulation
-  std::vector<std::string> names;  ///< strategies to search; all if empty
+  io::Node training;                                 ///< of its file, without micro-batch and accumulation
+  std::vector<strategies::StrategyName> strategies;  ///< to search; all that are offered if empty
 };
 
 /// One point of the space.

@@ -7,10 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "explore/plan/searches.hpp"
 #include "explore/plan/way_out_of_node.hpp"
 #include "sim/base/input_error.hpp"
-#include "sim/base/trimmed.hpp"
 
 namespace twinstep::explore::plan {
 namespace {
@@ -18,46 +16,17 @@ namespace {
 constexpr double kNoChange = 5e-4;  ///< of the step time: what prints as 0.0 %
 constexpr double kHidden = 0.01;    ///< of the step: communication that a faster network could not take much from
 
-/// Where the first comma that parts two changes stands, or the end.
-std::size_t end_of_change(std::string_view text) {
-  auto depth = 0;
-  auto is_quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    auto const c = text[i];
-    if (c == '"' && (i == 0 || text[i - 1] != '\\')) is_quoted = !is_quoted;
-    if (is_quoted) continue;
-    if (c == '{' || c == '[') ++depth;
-    if (c == '}' || c == ']') --depth;
-    if (c == ',' && depth == 0) return i;
-  }
-  return text.size();
-}
-
-std::string place_of(std::string const& text) {
-  return fmt::format("--what-if {}: ", one_line(text));
-}
-
-/// A change of what another one changes would leave nothing of it.
-void check_apart(std::string const& text, std::vector<io::Change> const& changes) {
-  for (auto const& one : changes)
-    for (auto const& other : changes)
-      if (&one != &other && other.path.starts_with(one.path) &&
-          (one.path == other.path || other.path[one.path.size()] == '.'))
-        throw InputError{fmt::format("{}found {} and {}, which change the same; give each path once", place_of(text),
-                                     quoted(one.path), quoted(other.path))};
-}
-
 /// Searches of the question with the changes; what is wrong with them is said of the option in which they stand.
-std::vector<ClusterSearch> searches_with(PlanOptions const& options, explore::Question const& question,
-                                         std::string const& text, std::vector<io::Change> const& changes,
+std::vector<ClusterSearch> searches_with(PlanQuestion question, WhatIf const& what_if,
                                          std::function<void()> const& progress) try {
-  return searches_of(options, question.with(changes), progress);
+  question.scenario = question.scenario.with(what_if.changes);
+  return searches_of(question, progress);
 } catch (InputError const& error) {
   auto const is_of = [&](io::Change const& change) {
     return std::string_view{error.what()}.starts_with(option_of(change));
   };
-  if (std::ranges::any_of(changes, is_of)) throw;
-  throw InputError{fmt::format("{}{}", place_of(text), error.what())};
+  if (std::ranges::any_of(what_if.changes, is_of)) throw;
+  throw InputError{fmt::format("--what-if {}: {}", one_line(what_if.text), error.what())};
 }
 
 double seconds_of_step(reports::PlannedStep const& plan) {
@@ -122,41 +91,22 @@ void answer_one(ClusterSearch& search, std::vector<io::Change> const& changes, E
 
 }  // namespace
 
-std::vector<io::Change> read_changes(std::string const& text) {
-  auto changes = std::vector<io::Change>{};
-  for (auto rest = std::string_view{text};;) {
-    auto const end = end_of_change(rest);
-    auto const change = trimmed(rest.substr(0, end));
-    if (change.find('=') == std::string::npos)
-      throw InputError{
-          fmt::format("{}found no \"=\" in {}, expected path=value, and commas between several; a text that "
-                      "holds a comma stands in double quotes",
-                      place_of(text), quoted(change))};
-    changes.push_back(io::read_change("--what-if", change));
-    if (end == rest.size()) break;
-    rest.remove_prefix(end + 1);
-  }
-  check_apart(text, changes);
-  return changes;
-}
-
-WhatIfs::WhatIfs(PlanOptions const& options, explore::Question const& question, std::function<void()> const& progress) {
-  for (auto const& text : options.what_if) {
-    auto changes = read_changes(text);
-    for (auto const& change : changes) check_not_searched(change);
-    auto searches = searches_with(options, question, text, changes, progress);
-    asked_.push_back({text, std::move(changes), std::move(searches)});
-  }
+WhatIfs::WhatIfs(PlanQuestion const& question, std::function<void()> const& progress) {
+  for (auto const& what_if : question.what_ifs) asked_.push_back({what_if, searches_with(question, what_if, progress)});
 }
 
 void WhatIfs::answer(Effort const& effort, reports::Plans& plans) {
-  for (auto& [text, changes, searches] : asked_) {
+  for (auto& [what_if, searches] : asked_) {
     for (auto const& count : plans.counts) {
       auto const cluster = std::ranges::find(plans.minimum, count.cluster, &reports::MinimumGpus::cluster);
       auto& search = searches[static_cast<std::size_t>(cluster - plans.minimum.begin())];
-      auto asked = reports::WhatIf{
-          .setting = text, .cluster = count.cluster, .gpus = count.gpus, .before = count.best, .after = {}, .note = {}};
-      answer_one(search, changes, effort, asked);
+      auto asked = reports::WhatIf{.setting = what_if.text,
+                                   .cluster = count.cluster,
+                                   .gpus = count.gpus,
+                                   .before = count.best,
+                                   .after = {},
+                                   .note = {}};
+      answer_one(search, what_if.changes, effort, asked);
       plans.what_if.push_back(std::move(asked));
     }
     for (auto const& search : searches) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "explore/plan/cluster_search.hpp"
@@ -10,17 +9,11 @@
 /// What changes of the scenario would bring.
 namespace twinstep::explore::plan {
 
-/// The settings that one question makes together: "cluster.node.nic=800 Gb/s,cluster.fabric.port=800 Gb/s" has two. A
-/// comma parts them unless it stands in double quotes, braces or brackets, so a plain text that holds one goes into
-/// quotes. Throws InputError for a part without "=".
-[[nodiscard]] std::vector<io::Change> read_changes(std::string const& text);
-
-/// The questions of --what-if, each by itself.
+/// The changes that a plan is asked about, each question by itself.
 class WhatIfs {
  public:
-  /// Reads every changed scenario and searches none. Throws InputError that names the question, also for what is
-  /// searched anyway.
-  WhatIfs(PlanOptions const& options, explore::Question const& question, std::function<void()> const& progress);
+  /// Reads every changed scenario and searches none. Throws InputError that names the question.
+  WhatIfs(PlanQuestion const& question, std::function<void()> const& progress);
 
   /// Answers them for the numbers of GPUs in `plans`, which have their best plans. One that fails says so, and the
   /// others are answered.
@@ -28,8 +21,7 @@ class WhatIfs {
 
  private:
   struct Asked {
-    std::string text;
-    std::vector<io::Change> changes;
+    WhatIf what_if;
     std::vector<ClusterSearch> searches;  ///< as the unchanged scenario has them
   };
   std::vector<Asked> asked_;

@@ -3,7 +3,7 @@ find_package(TBB REQUIRED)
 twinstep_test(unit_plan
   SOURCES unit/goodput_test.cpp unit/plan_estimate_test.cpp unit/plan_goal_test.cpp
           unit/plan_search_test.cpp unit/plan_what_if_test.cpp
-  DEPENDS explore_plan reports TBB::tbb)
+  DEPENDS app_plan explore_plan reports TBB::tbb)
 target_compile_definitions(unit_plan PRIVATE TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
 
 twinstep_test(cli_plan

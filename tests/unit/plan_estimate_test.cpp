@@ -91,7 +91,8 @@ TEST_CASE("what a plan holds at least is no more than what it is simulated to ho
 
 TEST_CASE("the best of the closed form, simulated, is the best of the space", "[plan]") {
   auto asked = question();
-  asked.names = {"ddp", "zero-3", "megatron"};
+  asked.strategies = {strategies::StrategyName::kDdp, strategies::StrategyName::kZero3,
+                      strategies::StrategyName::kMegatron};
   auto const space = plan::estimate_all(asked);
   auto const few = plan::simulate_best(asked, space, {.plans = 1, .most_simulations = 96});
   auto const all = plan::simulate_best(asked, space, {.plans = space.candidates.size(), .most_simulations = 1000});
@@ -102,7 +103,7 @@ TEST_CASE("the best of the closed form, simulated, is the best of the space", "[
 
 TEST_CASE("a search finds the same on one core as on two", "[plan]") {
   auto asked = question();
-  asked.names = {"ddp", "deepspeed-3"};
+  asked.strategies = {strategies::StrategyName::kDdp, strategies::StrategyName::kDeepSpeed3};
   auto const run = [&](std::size_t cores) {
     auto const limit = oneapi::tbb::global_control{oneapi::tbb::global_control::max_allowed_parallelism, cores};
     return plan::simulate_best(asked, plan::estimate_all(asked), {.plans = 5, .most_simulations = 16});

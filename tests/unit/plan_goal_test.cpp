@@ -1,49 +1,89 @@
+#include "app/plan_goal.hpp"
+
 #include <cmath>
 
-#include "explore/plan/read_goal.hpp"
+#include "app/plan_question.hpp"
 #include "reports/job_text.hpp"
 #include "reports/plan.hpp"
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;
+using namespace twinstep::app;
 using namespace twinstep::explore;
-using namespace twinstep::explore::plan;
+
+using Changes = std::vector<std::string>;
+
+TEST_CASE("commas part the changes of a question, but not in quotes, braces and brackets", "[plan][what-if]") {
+  auto const read = [](std::string const& text) { return io::texts_of(read_what_if(text).changes); };
+  CHECK(read("a.b=1") == Changes{"a.b=1"});
+  CHECK(read("a=800 Gb/s, b.c=2,d=x") == Changes{"a=800 Gb/s", "b.c=2", "d=x"});
+  CHECK(read(R"(model={"layers": 8, "heads": [1, 2]},b=2)") ==
+        Changes{R"(model={"layers": 8, "heads": [1, 2]})", "b=2"});
+  CHECK(read(R"(a="one, b=2",c=3)") == Changes{R"(a="one, b=2")", "c=3"});
+  CHECK(read(R"(a="a \"quoted\", text",c=3)") == Changes{R"(a="a \"quoted\", text")", "c=3"});
+}
+
+TEST_CASE("a change without a value names the part that lacks it, and how to write a comma", "[plan][what-if]") {
+  CHECK_THROWS_WITH(read_what_if("a=one, two"), Catch::Contains("--what-if a=one, two: ") &&
+                                                    Catch::Contains("\"two\"") && Catch::Contains("double quotes"));
+  CHECK_THROWS_WITH(read_what_if(""), Catch::Contains("path=value"));
+  CHECK_THROWS_WITH(read_what_if("a=1,"), Catch::Contains("path=value"));
+}
+
+TEST_CASE("changes of the same are refused, since one of them would be lost", "[plan][what-if]") {
+  CHECK_THROWS_WITH(read_what_if("a.b=1,a.b=2"), Catch::Contains("give each path once"));
+  CHECK_THROWS_WITH(read_what_if("a.b=1,a={}"), Catch::Contains("\"a\" and \"a.b\""));
+  CHECK(read_what_if("a.b=1,a.bc=2").changes.size() == 2);
+}
 
 TEST_CASE("amounts, times, money and power are read with their units", "[plan][goal]") {
-  CHECK(plan::read_amount("--tokens", "15T") == 15e12);
-  CHECK(plan::read_amount("--tokens", "300 B tokens") == 300e9);
-  CHECK(plan::read_amount("--tokens", "2e12") == 2e12);
-  CHECK(plan::read_long_time("--deadline", "30d") == Seconds{30 * 86400.0});
-  CHECK(plan::read_long_time("--deadline", "720 h") == Seconds{30 * 86400.0});
-  CHECK(plan::read_long_time("--deadline", "3 weeks") == Seconds{21 * 86400.0});
-  CHECK(plan::read_energy("--energy", "2 GWh") == 2e6);
-  CHECK(plan::read_share("--headroom", "7.5 %") == Approx(0.075));
-  CHECK(plan::read_share("--headroom", "0%") == 0);
-  auto const money = plan::read_money("--budget", "2 M USD");
+  CHECK(read_amount("--tokens", "15T") == 15e12);
+  CHECK(read_amount("--tokens", "300 B tokens") == 300e9);
+  CHECK(read_amount("--tokens", "2e12") == 2e12);
+  CHECK(read_long_time("--deadline", "30d") == Seconds{30 * 86400.0});
+  CHECK(read_long_time("--deadline", "720 h") == Seconds{30 * 86400.0});
+  CHECK(read_long_time("--deadline", "3 weeks") == Seconds{21 * 86400.0});
+  CHECK(read_energy("--energy", "2 GWh") == 2e6);
+  CHECK(read_share("--headroom", "7.5 %") == Approx(0.075));
+  CHECK(read_share("--headroom", "0%") == 0);
+  auto const money = read_money("--budget", "2 M USD");
   CHECK(money.amount == 2e6);
   CHECK(money.currency == "USD");
+  CHECK(read_between_failures("100 h/node").value == Seconds{100 * 3600.0});
+}
+
+TEST_CASE("what is said of a node its GPUs share", "[plan][goal]") {
+  auto const node = hardware::Node{.gpus = 8};
+  auto const watts = [&](std::string const& text) {
+    return *plan::goal_on({.watts = read_watts(text)}, node).watts_per_gpu;
+  };
   // 10.2 kW for a node of 8: 1275 W each.
-  CHECK(plan::read_watts_per_gpu("10.2 kW/node", 8) == Approx(1275));
-  CHECK(plan::read_watts_per_gpu("1275 W/GPU", 8) == Approx(1275));
+  CHECK(watts("10.2 kW/node") == Approx(1275));
+  CHECK(watts("1275 W/GPU") == Approx(1275));
   // One of 8 GPUs of a node fails an eighth as often as the node.
-  CHECK(plan::read_between_failures("100 h/node", 8) == Seconds{800 * 3600.0});
-  CHECK(plan::read_between_failures("800 h/GPU", 8) == Seconds{800 * 3600.0});
+  auto const between_failures = [&](std::string const& text) {
+    auto const goal = plan::Goal{.between_failures = read_between_failures(text)};
+    return plan::goal_on(goal, node).reliability->between_failures_of_gpu;
+  };
+  CHECK(between_failures("100 h/node") == Seconds{800 * 3600.0});
+  CHECK(between_failures("800 h/GPU") == Seconds{800 * 3600.0});
+  auto const price = plan::price_on(read_price("20 USD/node-hour@2026-11"), node);
+  CHECK(price.per_gpu_hour.amount == Approx(2.5));
+  CHECK(price.date == "2026-11");
 }
 
 TEST_CASE("a price has a date", "[plan][goal]") {
-  auto const price = plan::read_price("20 USD/node-hour@2026-11", 8);
-  CHECK(price.per_gpu_hour.amount == Approx(2.5));
-  CHECK(price.date == "2026-11");
-  CHECK_THROWS_WITH(plan::read_price("2.5 USD/GPU-hour", 8), Catch::Contains("with its date"));
-  CHECK_THROWS_WITH(plan::read_price("2.5 USD/GPU-hour@soon", 8), Catch::Contains("with its date"));
-  CHECK_THROWS_WITH(plan::read_price("2.5 USD@2026-11", 8), Catch::Contains("GPU-hour"));
+  CHECK(read_price("20 USD/node-hour@2026-11").date == "2026-11");
+  CHECK_THROWS_WITH(read_price("2.5 USD/GPU-hour"), Catch::Contains("with its date"));
+  CHECK_THROWS_WITH(read_price("2.5 USD/GPU-hour@soon"), Catch::Contains("with its date"));
+  CHECK_THROWS_WITH(read_price("2.5 USD@2026-11"), Catch::Contains("GPU-hour"));
 }
 
 TEST_CASE("a price is of a day that the calendar has", "[plan][goal]") {
-  CHECK(plan::read_price("2.5 USD/GPU-hour@2028-02-29", 8).date == "2028-02-29");  // a leap year
+  CHECK(read_price("2.5 USD/GPU-hour@2028-02-29").date == "2028-02-29");  // a leap year
   for (auto const* const date : {"2026-02-29", "2026-02-31", "2026-04-31", "2026-13", "2026-00", "2026-01-00"})
-    CHECK_THROWS_WITH(plan::read_price(std::string{"2.5 USD/GPU-hour@"} + date, 8), Catch::Contains("calendar"));
+    CHECK_THROWS_WITH(read_price(std::string{"2.5 USD/GPU-hour@"} + date), Catch::Contains("calendar"));
 }
 
 TEST_CASE("times, energy and GPU-hours are told in the unit that fits them", "[plan][goal]") {
@@ -64,17 +104,17 @@ TEST_CASE("times, energy and GPU-hours are told in the unit that fits them", "[p
 }
 
 TEST_CASE("what cannot be is refused with what can", "[plan][goal]") {
-  CHECK_THROWS_WITH(plan::read_long_time("--deadline", "0d"), Catch::Contains("above zero"));
-  CHECK_THROWS_WITH(plan::read_long_time("--deadline", "-3d"), Catch::Contains("above zero"));
-  CHECK_THROWS_WITH(plan::read_long_time("--deadline", "30"), Catch::Contains("\"30d\""));
+  CHECK_THROWS_WITH(read_long_time("--deadline", "0d"), Catch::Contains("above zero"));
+  CHECK_THROWS_WITH(read_long_time("--deadline", "-3d"), Catch::Contains("above zero"));
+  CHECK_THROWS_WITH(read_long_time("--deadline", "30"), Catch::Contains("\"30d\""));
   for (auto const* const amount : {"15X", "nan", "inf", "1e308", "-1", "0", ""})
-    CHECK_THROWS_WITH(plan::read_amount("--tokens", amount), Catch::Contains("15T"));
-  CHECK_THROWS_WITH(plan::read_money("--budget", "0 USD"), Catch::Contains("above zero"));
-  CHECK_THROWS_WITH(plan::read_energy("--energy", "2 GW"), Catch::Contains("GWh"));
+    CHECK_THROWS_WITH(read_amount("--tokens", amount), Catch::Contains("15T"));
+  CHECK_THROWS_WITH(read_money("--budget", "0 USD"), Catch::Contains("above zero"));
+  CHECK_THROWS_WITH(read_energy("--energy", "2 GW"), Catch::Contains("GWh"));
   for (auto const* const share : {"100%", "-1%", "nan%", "5", ""})
-    CHECK_THROWS_WITH(plan::read_share("--headroom", share), Catch::Contains("below 100%"));
-  CHECK_THROWS_WITH(plan::read_gpus("512..64"), Catch::Contains("smaller number first"));
-  CHECK_THROWS_WITH(plan::read_gpus("many"), Catch::Contains("64..4096"));
+    CHECK_THROWS_WITH(read_share("--headroom", share), Catch::Contains("below 100%"));
+  CHECK_THROWS_WITH(read_gpus("512..64"), Catch::Contains("smaller number first"));
+  CHECK_THROWS_WITH(read_gpus("many"), Catch::Contains("64..4096"));
 }
 
 TEST_CASE("a goal names what it lacks", "[plan][goal]") {
@@ -83,7 +123,7 @@ TEST_CASE("a goal names what it lacks", "[plan][goal]") {
     options.tokens = "1T";
     change(options);
     try {
-      (void)plan::read_goal(options, hardware::Node{.gpus = 8});
+      (void)plan::goal_on(read_goal(options), hardware::Node{.gpus = 8});
     } catch (InputError const& error) {
       return std::string{error.what()};
     }
@@ -104,11 +144,11 @@ TEST_CASE("how often GPUs fail is in their profile, unless the user says it", "[
   auto node = hardware::Node{.gpus = 8};
   node.gpu.failures_per_thousand_days = {.value = 0.5, .source = "a measurement"};
   auto options = PlanOptions{.tokens = "1T", .checkpoint = "60 s", .restart = "10 min"};
-  auto const from_profile = *plan::read_goal(options, node).reliability;
+  auto const from_profile = *plan::goal_on(read_goal(options), node).reliability;
   CHECK(from_profile.between_failures_of_gpu.count() == Approx(2000 * 86'400.0));  // 1000 days / 0.5
   CHECK(from_profile.source == "a measurement");
   options.mtbf = "100 h/node";
-  auto const said = *plan::read_goal(options, node).reliability;
+  auto const said = *plan::goal_on(read_goal(options), node).reliability;
   CHECK(said.between_failures_of_gpu.count() == Approx(8 * 100 * 3600.0));
   CHECK(said.source == "--mtbf");
 }

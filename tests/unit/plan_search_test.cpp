@@ -128,7 +128,7 @@ TEST_CASE("a few layers tell that no number of them fits", "[plan]") {
 TEST_CASE("plans that run alike are found once", "[plan]") {
   // Two sequences a GPU: with both in one micro-batch, ways to accumulate make no difference.
   auto asked = tests::plan_question("llama-2-7b-4xh100.json", {tests::kEightLayers, "training.global_batch=64"});
-  asked.names = {"fsdp2"};
+  asked.strategies = {strategies::StrategyName::kFsdp2};
   auto const plans = plan::simulate_best(asked, plan::estimate_all(asked), {.plans = 8, .most_simulations = 48}).plans;
   REQUIRE(plans.size() == 8);
   for (std::size_t i = 0; i < plans.size(); ++i)
@@ -155,19 +155,17 @@ TEST_CASE("the front is that of everything that fits, searched or not", "[plan]"
   auto all = std::vector<reports::PlannedStep>{};
   for (auto const* const nodes : {"cluster.nodes=1", "cluster.nodes=2"}) {
     auto asked = tests::plan_question("llama-2-7b-4xh100.json", {tests::kEightLayers, nodes});
-    asked.names = {"zero-3"};
+    asked.strategies = {strategies::StrategyName::kZero3};
     auto const space = plan::estimate_all(asked);
     for (auto const& each : plan::simulate_best(asked, space, {.plans = 1000, .most_simulations = 1000}).plans)
       all.push_back({.gpus = asked.scenario.cluster->gpus(), .step_time = each.summary.step_time});
   }
   auto const whole = reports::pareto_front(all);
-  auto options = PlanOptions{};
-  options.scenario = std::string{TWINSTEP_SOURCE_FOLDER} + "/examples/llama-2-7b-4xh100.json";
-  options.settings = {tests::kEightLayers};
-  options.strategies = {"zero-3"};
-  options.gpus = "8,16";
-  options.headroom = "0%";
-  auto const found = plan::make_plans(options, [] {}).pareto;
+  auto const question = PlanQuestion{.scenario = tests::question_about("llama-2-7b-4xh100.json", {tests::kEightLayers}),
+                                     .strategies = {strategies::StrategyName::kZero3},
+                                     .gpus = {{8, 8}, {16, 16}},
+                                     .headroom = 0};
+  auto const found = plan::make_plans(question, [] {}).pareto;
   REQUIRE(found.size() == whole.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
     CHECK(found[i].gpus == whole[i].gpus);

@@ -1,4 +1,4 @@
-#include "explore/plan/read_goal.hpp"
+#include "app/plan_goal.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,6 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -17,8 +16,12 @@
 #include "sim/base/trimmed.hpp"
 #include "sim/io/quantity.hpp"
 
-namespace twinstep::explore::plan {
+namespace twinstep::app {
 namespace {
+
+using namespace explore;
+
+using explore::plan::OfEach;
 
 [[noreturn]] void refuse(std::string_view option, std::string_view text, std::string_view expected) {
   throw InputError{fmt::format("{}: found {}, expected {}", option, quoted(text), expected)};
@@ -53,15 +56,14 @@ double take_count(std::string_view& text) {
   return 1;
 }
 
-/// Splits "10.2 kW/node" at its slash, and says by how many GPUs what stands before it is shared.
-std::pair<std::string_view, double> per_gpu_or_node(std::string_view text, std::int64_t gpus_per_node,
-                                                    std::string_view unit) {
+/// Takes what follows the slash off "10.2 kW/node": whose it is. Nothing where it is neither a GPU's nor a node's.
+std::optional<OfEach<std::string_view>> owned(std::string_view text, std::string_view unit = "") {
   auto const slash = text.rfind('/');
-  if (slash == std::string_view::npos) return {text, 0};
-  auto const of = trimmed(text.substr(slash + 1));
-  if (of == fmt::format("GPU{}", unit)) return {trimmed(text.substr(0, slash)), 1};
-  if (of == fmt::format("node{}", unit)) return {trimmed(text.substr(0, slash)), static_cast<double>(gpus_per_node)};
-  return {text, 0};
+  if (slash == std::string_view::npos) return std::nullopt;
+  auto const owner = trimmed(text.substr(slash + 1));
+  auto const is_of_node = owner == fmt::format("node{}", unit);
+  if (!is_of_node && owner != fmt::format("GPU{}", unit)) return std::nullopt;
+  return OfEach<std::string_view>{trimmed(text.substr(0, slash)), is_of_node};
 }
 
 /// "2026-11" or "2026-11-05", whatever the numbers.
@@ -90,36 +92,24 @@ void require(bool is_given, std::string_view option, std::string_view needs) {
   if (!is_given) throw InputError{fmt::format("{} needs {}", option, needs)};
 }
 
-/// How often one GPU fails: what the user says, or else its profile.
-reports::Reliability how_often(PlanOptions const& options, hardware::Node const& node) {
-  if (options.mtbf)
-    return {.between_failures_of_gpu = read_between_failures(*options.mtbf, node.gpus), .source = "--mtbf"};
-  auto const& failures = node.gpu.failures_per_thousand_days;
-  if (!failures)
-    throw InputError{
-        fmt::format("--checkpoint and --restart: found no time between failures in the profile of {}, "
-                    "expected one; give --mtbf (\"50000 h/GPU\")",
-                    node.gpu.name)};
-  constexpr auto kThousandDays = Seconds{1000 * 86'400.0};
-  return {.between_failures_of_gpu = kThousandDays * (1 / failures->value), .source = failures->source};
+std::variant<Seconds, BytesPerSecond> read_checkpoint(std::string const& text) {
+  if (text.find('/') == std::string::npos) return read_long_time("--checkpoint", text);
+  try {
+    return io::read_bandwidth(text);
+  } catch (InputError const& error) {
+    throw InputError{fmt::format("--checkpoint: {}", error.what())};
+  }
 }
 
-reports::Reliability read_reliability(PlanOptions const& options, hardware::Node const& node) {
-  auto out = how_often(options, node);
+void read_failures(PlanOptions const& options, plan::Goal& goal) {
+  if (!options.mtbf && !options.checkpoint && !options.restart) return;
   require(options.checkpoint.has_value(), options.mtbf ? "--mtbf" : "--restart",
           "--checkpoint, the time that training stops for one (\"60 s\") or the storage's rate (\"2 TB/s\")");
   require(options.restart.has_value(), options.mtbf ? "--mtbf" : "--checkpoint",
           "--restart, from a failure until the job computes again (\"10 min\")");
-  out.restart = read_long_time("--restart", *options.restart);
-  if (options.checkpoint->find('/') == std::string::npos)
-    out.checkpoint = read_long_time("--checkpoint", *options.checkpoint);
-  else
-    try {
-      out.storage = io::read_bandwidth(*options.checkpoint);
-    } catch (InputError const& error) {
-      throw InputError{fmt::format("--checkpoint: {}", error.what())};
-    }
-  return out;
+  if (options.mtbf) goal.between_failures = read_between_failures(*options.mtbf);
+  goal.checkpoint = read_checkpoint(*options.checkpoint);
+  goal.restart = read_long_time("--restart", *options.restart);
 }
 
 }  // namespace
@@ -166,10 +156,6 @@ double read_share(std::string const& option, std::string const& text) {
   return number->number / 100;
 }
 
-double read_headroom(PlanOptions const& options) {
-  return options.headroom ? read_share("--headroom", *options.headroom) : kHeadroom;
-}
-
 reports::Money read_money(std::string const& option, std::string const& text) {
   constexpr auto kExpected = "an amount above zero and its currency such as \"2 M USD\"";
   auto const number = leading_number(text);
@@ -181,38 +167,34 @@ reports::Money read_money(std::string const& option, std::string const& text) {
   return {number->number * factor, std::string{rest}};
 }
 
-reports::Price read_price(std::string const& text, std::int64_t gpus_per_node) {
+plan::HourlyPrice read_price(std::string const& text) {
   constexpr auto kExpected = "a price with its date such as \"2.5 USD/GPU-hour@2026-11\"";
   auto const at = text.find('@');
   auto const date = at == std::string::npos ? "" : trimmed(std::string_view{text}.substr(at + 1));
   if (!has_form_of_date(date)) refuse("--price", text, kExpected);
   if (!is_on_calendar(date)) refuse("--price", text, "a date that the calendar has, such as 2026-11 or 2026-11-05");
-  auto const whole = trimmed(std::string_view{text}.substr(0, at));
-  auto const [amount, sharers] = per_gpu_or_node(whole, gpus_per_node, "-hour");
-  if (sharers == 0) refuse("--price", text, kExpected);
-  auto money = read_money("--price", std::string{amount});
-  money.amount /= sharers;
-  return {std::move(money), std::string{date}};
+  auto const amount = owned(trimmed(std::string_view{text}.substr(0, at)), "-hour");
+  if (!amount) refuse("--price", text, kExpected);
+  return {{read_money("--price", std::string{amount->value}), amount->is_of_node}, std::string{date}};
 }
 
-double read_watts_per_gpu(std::string const& text, std::int64_t gpus_per_node) {
+OfEach<double> read_watts(std::string const& text) {
   constexpr auto kExpected = "the power of a node or of its share for a GPU, such as \"10.2 kW/node\"";
-  auto const [power, sharers] = per_gpu_or_node(text, gpus_per_node, "");
-  auto const number = leading_number(power);
-  if (!number || sharers == 0) refuse("--power", text, kExpected);
+  auto const power = owned(text);
+  auto const number = power ? leading_number(power->value) : std::nullopt;
+  if (!number) refuse("--power", text, kExpected);
   for (auto const& [unit, watts] : {std::pair{"W", 1.0}, {"kW", 1e3}, {"MW", 1e6}})
-    if (number->rest == unit) return number->number * watts / sharers;
+    if (number->rest == unit) return {number->number * watts, power->is_of_node};
   refuse("--power", text, kExpected);
 }
 
-Seconds read_between_failures(std::string const& text, std::int64_t gpus_per_node) {
-  auto const [time, sharers] = per_gpu_or_node(text, gpus_per_node, "");
-  if (sharers == 0)
-    refuse("--mtbf", text, "the mean time between failures of one GPU or node, such as \"50000 h/GPU\"");
-  return read_long_time("--mtbf", std::string{time}) * sharers;
+OfEach<Seconds> read_between_failures(std::string const& text) {
+  auto const time = owned(text);
+  if (!time) refuse("--mtbf", text, "the mean time between failures of one GPU or node, such as \"50000 h/GPU\"");
+  return {read_long_time("--mtbf", std::string{time->value}), time->is_of_node};
 }
 
-std::vector<GpuRange> read_gpus(std::string const& text) {
+std::vector<plan::GpuRange> read_gpus(std::string const& text) {
   constexpr auto kExpected = "numbers of GPUs such as \"512\", \"64..4096\" or \"64,128\"";
   auto const whole = [&](std::string_view part) {
     part = trimmed(part);
@@ -221,7 +203,7 @@ std::vector<GpuRange> read_gpus(std::string const& text) {
     if (error != std::errc{} || end != part.data() + part.size() || number < 1) refuse("--gpus", text, kExpected);
     return number;
   };
-  auto ranges = std::vector<GpuRange>{};
+  auto ranges = std::vector<plan::GpuRange>{};
   for (auto rest = std::string_view{text};;) {
     auto const comma = rest.find(',');
     auto const part = rest.substr(0, comma);
@@ -235,8 +217,8 @@ std::vector<GpuRange> read_gpus(std::string const& text) {
   }
 }
 
-reports::Goal read_goal(PlanOptions const& options, hardware::Node const& node) {
-  auto goal = reports::Goal{};
+plan::Goal read_goal(PlanOptions const& options) {
+  auto goal = plan::Goal{};
   auto const has_tokens = options.tokens.has_value();
   require(has_tokens || !options.deadline, "--deadline", "--tokens, how many to train on until then (\"15T\")");
   require(has_tokens || !options.budget, "--budget", "--tokens, how many to train on (\"15T\")");
@@ -253,16 +235,16 @@ reports::Goal read_goal(PlanOptions const& options, hardware::Node const& node) 
   if (options.deadline) goal.deadline = read_long_time("--deadline", *options.deadline);
   if (options.budget) goal.budget = read_money("--budget", *options.budget);
   if (options.energy) goal.most_energy_kwh = read_energy("--energy", *options.energy);
-  if (options.power) goal.watts_per_gpu = read_watts_per_gpu(*options.power, node.gpus);
+  if (options.power) goal.watts = read_watts(*options.power);
   if (options.pue) goal.pue = *options.pue;
   if (!(goal.pue >= 1) || goal.pue > 10)
     throw InputError{
         fmt::format("--pue: found {}, expected the power of the facility over that of its nodes, from 1 "
                     "to 10",
                     goal.pue)};
-  if (options.mtbf || options.checkpoint || options.restart) goal.reliability = read_reliability(options, node);
+  read_failures(options, goal);
   if (options.critical_batch) goal.critical_batch = read_amount("--critical-batch", *options.critical_batch);
   return goal;
 }
 
-}  // namespace twinstep::explore::plan
+}  // namespace twinstep::app
