@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <iterator>
+
 #include "app/commands.hpp"
 #include "app/machine.hpp"
 #include "app/output.hpp"
@@ -6,11 +9,27 @@
 #include "reports/render/page_text.hpp"
 #include "validate/records/gzip.hpp"
 #include "validate/study/collective_accuracy.hpp"
+#include "validate/study/step_accuracy.hpp"
 
 namespace twinstep::app {
+namespace {
+
+std::optional<hardware::Cluster> named_machine(std::optional<std::string> const& cluster) {
+  return cluster ? std::optional{read_machine(*cluster, {})} : std::nullopt;
+}
+
+/// Prints how far predictions lie from measurements, and says whether that is too far: `max_mape`, in per cent.
+int answer(reports::Accuracy const& accuracy, bool as_json, std::optional<double> max_mape) {
+  print(as_json ? reports::accuracy_json(accuracy)
+                : page_text(pages::validation_page(accuracy), standard_output_style(), reports::Charts::kLeftOut));
+  auto const error = accuracy.predictors.front().by_size.front().mean;
+  return max_mape && (!error || *error * 100 > *max_mape) ? kGateMissed : kDone;
+}
+
+}  // namespace
 
 int validate_collectives(ValidateOptions const& options) {
-  auto const named = options.cluster ? std::optional{read_machine(*options.cluster, {})} : std::nullopt;
+  auto const named = named_machine(options.cluster);
   auto const measured = study::study_of(records::read_files(options.files), named);
   for (auto const& warning : measured.warnings) warn(warning);
   if (options.shows_constants) {
@@ -19,11 +38,15 @@ int validate_collectives(ValidateOptions const& options) {
   }
   auto const accuracy = study::compare_collectives(
       measured, named, {.leaves_out = options.leaves_out, .cross_validates = options.cross_validates});
-  print(options.as_json
-            ? reports::accuracy_json(accuracy)
-            : page_text(pages::validation_page(accuracy), standard_output_style(), reports::Charts::kLeftOut));
-  auto const error = accuracy.predictors.front().by_size.front().mean;
-  return options.max_mape && (!error || *error * 100 > *options.max_mape) ? kGateMissed : kDone;
+  return answer(accuracy, options.as_json, options.max_mape);
+}
+
+int validate_steps(ValidateStepsOptions const& options) {
+  auto const named = named_machine(options.cluster);
+  auto records = std::vector<validate::StepRecord>{};
+  for (auto const& file : options.files)
+    std::ranges::move(validate::read_step_records(io::parse_file(file)), std::back_inserter(records));
+  return answer(study::compare_steps(records, named), options.as_json, options.max_mape);
 }
 
 }  // namespace twinstep::app
