@@ -10,6 +10,7 @@
 #include "app/output.hpp"
 #include "app/today.hpp"
 #include "explore/ask/data_hash.hpp"
+#include "hw_profiles/number_path.hpp"
 #include "reports/quantity_text.hpp"
 #include "reports/render/calibration_text.hpp"
 #include "sim/base/input_error.hpp"
@@ -63,7 +64,7 @@ validate::FittedNumber number_of(validate::SystemConstant const& fitted, hardwar
   };
   auto number = validate::FittedNumber{};
   number.path = fitted.constant->path;
-  number.unit = fitted.constant->unit;
+  number.unit = hw_profiles::number_at(cluster, fitted.constant->path)->unit;
   number.before = fitted.constant->get(cluster);
   number.value = in_unit(fitted.value);
   number.low = in_unit(fitted.value * std::exp(-fitted.spread));

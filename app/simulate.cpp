@@ -10,7 +10,7 @@
 #include "explore/ask/answered.hpp"
 #include "explore/plan/way_out.hpp"
 #include "explore/scale/why.hpp"
-#include "hw_profiles/writer.hpp"
+#include "hw_profiles/cluster_document.hpp"
 #include "reports/pages/pages.hpp"
 #include "reports/render/scenarios_table.hpp"
 #include "reports/render/summary_text.hpp"
@@ -18,6 +18,7 @@
 #include "reports/summary_json.hpp"
 #include "sim/base/fnv1a.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/io/document_text.hpp"
 #include "sim/io/outputs.hpp"
 #include "sim/io/program_json.hpp"
 #include "sim/io/timeline_json.hpp"
@@ -68,7 +69,8 @@ std::string trace_path(std::string const& path, Scenario const& scenario, bool i
 
 void write_trace(Outputs& outputs, std::string const& path, Run& run, Scenario const& scenario) {
   run.timeline.manifest.program_hash = hash_of(io::to_json(run.step));
-  run.timeline.manifest.machine_hash = hash_of(hw_profiles::cluster_text(machine_of(scenario)->cluster()));
+  run.timeline.manifest.machine_hash =
+      hash_of(io::document_lines(hw_profiles::cluster_document(machine_of(scenario)->cluster())));
   outputs.write(path, io::to_json(run.timeline));
 }
 

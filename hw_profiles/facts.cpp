@@ -14,6 +14,8 @@ namespace {
 
 using hardware::Basis;
 using hardware::IntraNode;
+using hardware::Sourced;
+using io::Maker;
 using io::Node;
 
 constexpr auto kFacts = std::to_array<std::string_view>(
@@ -63,15 +65,10 @@ Entry const& find_word(Node const& node, std::string_view what, std::array<Entry
   node.fail(fmt::format("found {}, expected {}", quoted(node.string()), what), suggest_name(node.string(), known));
 }
 
-/// A shipped profile by name, as the reader's functions take it.
-Node named(std::string_view name, std::string_view kind) {
-  return io::string_node(std::string{name}, std::string{kind});
-}
-
-/// Reads the facts of one cluster.
+/// Reads the facts of one cluster, and writes what they change in its reference node.
 class FactReader {
  public:
-  explicit FactReader(Node const& facts) : facts_{facts} {
+  explicit FactReader(Node const& facts) : facts_{facts}, make_{fmt::format("the cluster of {}", facts.source().name)} {
     facts.allow_only(
         {"gpu", "gpus_per_node", "nodes", "intra", "fabric", "nics_per_node", "nic_gbps", "fabric_assumed"});
     if (!facts.find("gpu"))
@@ -83,25 +80,26 @@ class FactReader {
       name.fail(fmt::format("found {}, expected the name of a GPU profile", quoted(name.string())),
                 suggest_profile(Kind::kGpu, name.string()));
     profile_ = io::parse({profile_file(Kind::kGpu, *shipped), profile_text(Kind::kGpu, *shipped)});
-    gpu_ = read_gpu(named(*shipped, "gpu"));
-    reference_ = read_node(named(profile_->at("reference_node").string(), "node"));
+    gpu_ = read_gpu(name);
+    reference_ = read_node(profile_->at("reference_node"));
     gpus_ = count_in_node(facts.at("gpus_per_node"));
     trays_ = count(facts.at("nodes"));
     read_inside();
   }
 
-  hardware::Cluster cluster() const {
-    auto cluster = hardware::Cluster{};
-    cluster.node() = node();
-    cluster.nodes() = domains_;
-    cluster.fabric = fabric(cluster.node());
+  [[nodiscard]] Node cluster() const {
     auto const library = profile_->find("library");
-    cluster.library = read_library(named(library ? library->string() : "nccl", "library"));
-    cluster.name = fmt::format("{}x{} {}", trays_, gpus_, facts_.at("gpu").string());
-    cluster.description = fmt::format("{} node{} of {} {}, from their physical facts", trays_, trays_ == 1 ? "" : "s",
-                                      gpus_, facts_.at("gpu").string());
-    cluster.calibration = "uncalibrated: built from physical facts, datasheet rates and global efficiencies";
-    return cluster;
+    auto const what = fmt::format("{}x{} {}", trays_, gpus_, facts_.at("gpu").string());
+    return make_.object(
+        {{"name", make_.text(what)},
+         {"description", make_.text(fmt::format("{} node{} of {} {}, from their physical facts", trays_,
+                                                trays_ == 1 ? "" : "s", gpus_, facts_.at("gpu").string()))},
+         {"node", node()},
+         {"nodes", make_.number(domains_)},
+         {"fabric", fabric()},
+         {"library", library ? *library : make_.text("nccl")},
+         {"calibration",
+          make_.text("uncalibrated: built from physical facts, datasheet rates and global efficiencies")}});
   }
 
   [[nodiscard]] std::vector<std::string> missing() const {
@@ -159,54 +157,86 @@ class FactReader {
     return std::max<std::int64_t>(1, domain_gpus() * reference_.nics / reference_.gpus);
   }
 
-  [[nodiscard]] hardware::Node node() const {
-    auto const stated = hardware::Provenance{Basis::kScenario, "the facts of this cluster"};
-    auto const as_reference = hardware::Provenance{Basis::kAssumed, fmt::format("as in {}", reference_.name)};
-    auto node = reference_;
-    node.name = fmt::format("{}x{}", domain_gpus(), facts_.at("gpu").string());
-    node.description = fmt::format("{} {}, the rest as in {}", domain_gpus(), gpu_.name, reference_.name);
-    node.gpu = gpu_;
-    node.gpus = domain_gpus();
-    node.gpus_from = stated;
-    node.intra = intra_;
-    node.gpu_link = {};
-    node.link = {};
-    if (intra_ != IntraNode::kNone) {
-      auto const is_pcie = intra_ == IntraNode::kPcieP2p || intra_ == IntraNode::kPcieStaged;
-      auto const& link = is_pcie ? gpu_.pcie : gpu_.link;
-      if (!link)
-        facts_.at("gpu").fail(
-            fmt::format("found GPU {}, whose profile has no {}, but the GPUs of a node are joined by it",
-                        quoted(gpu_.name), is_pcie ? "\"pcie\"" : "\"link\""),
-            "add it to the profile");
-      node.gpu_link = *link;
-      node.link = read_link(named(link_, "link"));
-    }
+  template <class T>
+  [[nodiscard]] Node sourced(T value, Basis basis, std::string const& source) const {
+    return to_document(make_, Sourced<T>{value, basis, source});
+  }
+  template <class T>
+  [[nodiscard]] Node stated(T value) const {
+    return sourced(value, Basis::kScenario, "the facts of this cluster");
+  }
+  template <class T>
+  [[nodiscard]] Node as_in_reference(T value) const {
+    return sourced(value, Basis::kAssumed, fmt::format("as in {}", reference_.name));
+  }
+  /// Another value of a number of the reference node, whose source stays.
+  [[nodiscard]] Node another(auto value) const { return make_.object({{"value", to_document(make_, value)}}); }
+
+  /// The reference node with what the facts say instead.
+  [[nodiscard]] Node node() const {
+    auto const gpus = domain_gpus();
+    auto members = std::vector<Maker::Member>{
+        {"profile", profile_->at("reference_node")},
+        {"name", make_.text(fmt::format("{}x{}", gpus, facts_.at("gpu").string()))},
+        {"description", make_.text(fmt::format("{} {}, the rest as in {}", gpus, gpu_.name, reference_.name))},
+        {"gpu", facts_.at("gpu")},
+        {"gpus", stated(gpus)},
+        {"intra", make_.text(name_of(intra_))},
+        {"gpu_link", gpu_link()},
+        {"link", intra_ == IntraNode::kNone ? make_.null() : make_.text(link_)},
+        // Of smaller nodes it is not known that they share a switch.
+        {"gpus_per_pcie_switch", another(gpus < reference_.gpus ? 1 : std::gcd(reference_.gpus_per_pcie_switch, gpus))},
+        {"gpus_per_host", trays_per_domain_ > 1 ? stated(gpus_) : make_.null()},
+        {"nics", facts_.find("nics_per_node") ? stated(nics()) : as_in_reference(nics())},
+        {"nic", nic()}};
     // The same fraction of its slot as the GPU of the reference node reaches.
     if (gpu_.name != reference_.gpu.name && gpu_.pcie && reference_.gpu.pcie)
-      node.pcie = {
-          reference_.pcie.value * (gpu_.pcie->value.count() / reference_.gpu.pcie->value.count()), Basis::kDerived,
-          fmt::format("the fraction of its slot that is reached in {}; {}", reference_.name, gpu_.pcie->source)};
-    // Of smaller nodes it is not known that they share; of larger ones, that they have as much memory a GPU.
-    node.gpus_per_pcie_switch = node.gpus < reference_.gpus ? 1 : std::gcd(reference_.gpus_per_pcie_switch, node.gpus);
-    if (auto const hosts = divide_up(node.gpus, reference_.gpus); hosts > 1 && trays_per_domain_ == 1) {
-      auto const scale = static_cast<double>(hosts);
-      node.host.memory_bandwidth.value = reference_.host.memory_bandwidth.value * scale;
-      if (auto& capacity = node.host.memory_capacity) capacity->value = capacity->value * hosts;
-    }
-    node.gpus_per_host = trays_per_domain_ > 1 ? std::optional{gpus_} : std::nullopt;
-    node.nics = nics();
-    node.nics_from = facts_.find("nics_per_node") ? stated : as_reference;
-    if (node.gpus % node.nics != 0 && node.nics % node.gpus != 0)
-      facts_.at(facts_.has("nics_per_node") ? "nics_per_node" : "gpus_per_node")
-          .fail(fmt::format("found {} NICs for {} GPUs, expected one count to divide the other", node.nics, node.gpus),
-                "state the NICs that carry training traffic");
-    if (auto const rate = facts_.find("nic_gbps"))
-      node.nic = {read_rate(*rate), stated.basis, stated.source};
-    else
-      node.nic = {reference_.nic.value, as_reference.basis, as_reference.source};
-    return node;
+      members.emplace_back(
+          "pcie",
+          sourced(
+              reference_.pcie.value * (gpu_.pcie->value.count() / reference_.gpu.pcie->value.count()), Basis::kDerived,
+              fmt::format("the fraction of its slot that is reached in {}; {}", reference_.name, gpu_.pcie->source)));
+    if (auto const hosts = divide_up(gpus, reference_.gpus); hosts > 1 && trays_per_domain_ == 1)
+      members.emplace_back("host", host(hosts));
+    check_nics();
+    return make_.object(members);
   }
+
+  [[nodiscard]] Node gpu_link() const {
+    if (intra_ == IntraNode::kNone) return make_.null();
+    auto const is_pcie = intra_ == IntraNode::kPcieP2p || intra_ == IntraNode::kPcieStaged;
+    auto const& link = is_pcie ? gpu_.pcie : gpu_.link;
+    if (!link)
+      facts_.at("gpu").fail(
+          fmt::format("found GPU {}, whose profile has no {}, but the GPUs of a node are joined by it",
+                      quoted(gpu_.name), is_pcie ? "\"pcie\"" : "\"link\""),
+          "add it to the profile");
+    return to_document(make_, *link);
+  }
+
+  /// As many hosts as in the reference node would have so many GPUs.
+  [[nodiscard]] Node host(std::int64_t hosts) const {
+    auto const& one = reference_.host;
+    auto members = std::vector<Maker::Member>{
+        {"memory_bandwidth", another(one.memory_bandwidth.value * static_cast<double>(hosts))}};
+    if (one.memory_capacity) members.emplace_back("memory_capacity", another(one.memory_capacity->value * hosts));
+    return make_.object(members);
+  }
+
+  void check_nics() const {
+    auto const gpus = domain_gpus();
+    if (gpus % nics() != 0 && nics() % gpus != 0)
+      facts_.at(facts_.has("nics_per_node") ? "nics_per_node" : "gpus_per_node")
+          .fail(fmt::format("found {} NICs for {} GPUs, expected one count to divide the other", nics(), gpus),
+                "state the NICs that carry training traffic");
+  }
+
+  [[nodiscard]] BytesPerSecond nic_rate() const {
+    auto const rate = facts_.find("nic_gbps");
+    return rate ? read_rate(*rate) : reference_.nic.value;
+  }
+
+  [[nodiscard]] Node nic() const { return facts_.find("nic_gbps") ? stated(nic_rate()) : as_in_reference(nic_rate()); }
 
   static BytesPerSecond read_rate(Node const& gigabits) {
     constexpr double kFastest = 1e6;
@@ -216,18 +246,16 @@ class FactReader {
     return BytesPerSecond{value * 1e9 / 8};
   }
 
-  [[nodiscard]] hardware::Fabric fabric(hardware::Node const& node) const {
+  [[nodiscard]] Node fabric() const {
     auto const word = facts_.find("fabric");
     auto transport = word ? find_word(*word, "a kind of network", kOutsides).transport : kDefaultTransport;
-    auto const gigabits = static_cast<double>(node.nics) * node.nic.value.count() * 8e-9;
+    auto const gigabits = static_cast<double>(nics()) * nic_rate().count() * 8e-9;
     if (transport == "efa" && gigabits <= kFirstEfaGbps) transport = "efa-v1";
-    auto fabric = read_fabric(named("unstated", "fabric"));
-    fabric.transport = read_transport(named(transport, "transport"));
-    fabric.port = node.nic;
-    return fabric;
+    return make_.object({{"profile", make_.text("unstated")}, {"transport", make_.text(transport)}, {"port", nic()}});
   }
 
   Node facts_;
+  Maker make_;
   std::optional<Node> profile_;  ///< of the GPU
   hardware::Gpu gpu_;
   hardware::Node reference_;
@@ -266,12 +294,9 @@ FactsAndChanges split_facts(Node const& object) {
   return out;
 }
 
-hardware::Cluster read_facts(Node const& facts) {
-  return FactReader{facts}.cluster();
-}
-
-std::vector<std::string> missing_facts(Node const& facts) {
-  return FactReader{facts}.missing();
+FactsCluster read_facts(Node const& facts) {
+  auto const reader = FactReader{facts};
+  return {reader.cluster(), reader.missing()};
 }
 
 }  // namespace twinstep::hw_profiles

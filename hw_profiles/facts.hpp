@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "sim/hardware/cluster.hpp"
 #include "sim/io/document.hpp"
 
 /// A cluster from the physical facts that a published measurement states:
@@ -34,12 +33,15 @@ struct FactsAndChanges {
 };
 [[nodiscard]] FactsAndChanges split_facts(io::Node const& object);
 
-/// The cluster. Trays of a rack are merged into NVLink domains, as few as hold them evenly, and each is one node.
-/// Throws InputError for an unknown GPU, intra or fabric, with the nearest known one, and for counts that contradict
-/// each other.
-[[nodiscard]] hardware::Cluster read_facts(io::Node const& facts);
+struct FactsCluster {
+  io::Node profile;  ///< of a cluster, whose node is the reference node with what the facts say instead
+  /// One sentence for each fact that is missing and matters, with what is taken instead.
+  std::vector<std::string> missing;
+};
 
-/// One sentence for each fact that is missing and matters, with what is taken instead.
-[[nodiscard]] std::vector<std::string> missing_facts(io::Node const& facts);
+/// The profile that facts describe. Trays of a rack are merged into NVLink domains, as few as hold them evenly, and
+/// each is one node. Throws InputError for an unknown GPU, intra or fabric, with the nearest known one, and for counts
+/// that contradict each other.
+[[nodiscard]] FactsCluster read_facts(io::Node const& facts);
 
 }  // namespace twinstep::hw_profiles

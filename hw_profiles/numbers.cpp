@@ -1,5 +1,7 @@
 #include "hw_profiles/numbers.hpp"
 
+#include <fmt/format.h>
+
 #include "sim/base/input_error.hpp"
 
 namespace twinstep::hw_profiles {
@@ -35,6 +37,13 @@ Rate plausible(Node const& node, Rate rate) {
                           kFastestRate),
               "correct its number or its unit");
   return rate;
+}
+
+/// Whether a scenario set only the value, so that basis and source are still those of the old one, or none.
+bool is_change(Resolved const& resolved, Node const& number) {
+  if (resolved.is_in_profile(number.at("value"))) return false;
+  auto const source = number.find("source");
+  return !source || resolved.is_in_profile(*source);
 }
 }  // namespace
 
@@ -94,13 +103,34 @@ double fraction_from_zero(Node const& node) {
   return node.number() == 0 ? 0 : fraction(node);
 }
 
-std::string text(Node const& parent, std::string_view key) {
-  return std::string{parent.at(key).string()};
+std::int64_t index(Node const& node) {
+  return node.integer_from(0);
 }
 
-std::string optional_text(Node const& parent, std::string_view key) {
-  auto const node = parent.find(key);
-  return node ? std::string{node->string()} : std::string{};
+Node value_of(Node const& number) {
+  if (!number.is(Node::Type::kObject)) return number;
+  number.allow_only({"value", "basis", "source", "spread"});
+  return number.at("value");
+}
+
+io::Node with_source(io::Maker const& make, Node const& value, hardware::Basis basis, std::string_view source) {
+  return make.object({{"value", value}, {"basis", make.text(name_of(basis))}, {"source", make.text(source)}});
+}
+
+hardware::Provenance read_provenance(Resolved const& resolved, Node const& number) {
+  auto const scenario = hardware::Provenance{hardware::Basis::kScenario, "scenario"};
+  if (!number.is(Node::Type::kObject)) {
+    if (resolved.is_in_profile(number))
+      number.fail("found a number without its source, expected {\"value\": …, \"basis\": …, \"source\": …}",
+                  "say where it comes from");
+    return scenario;
+  }
+  if (is_change(resolved, number)) return scenario;
+  auto provenance =
+      hardware::Provenance{number.at("basis").word<hardware::Basis>(), std::string{number.at("source").string()}};
+  if (provenance.source.empty())
+    number.at("source").fail("found an empty source, expected where the number comes from", "name the page or run");
+  return provenance;
 }
 
 }  // namespace twinstep::hw_profiles

@@ -1,16 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "hw_profiles/resolve.hpp"
 #include "sim/hardware/sourced.hpp"
 #include "sim/io/document.hpp"
+#include "sim/io/maker.hpp"
+#include "sim/io/quantity.hpp"
 
 /// The numbers of profiles: what each kind of number must be, and how one is read with its source.
 namespace twinstep::hw_profiles {
@@ -28,69 +26,40 @@ namespace twinstep::hw_profiles {
 [[nodiscard]] Duration duration(io::Node const& node);
 [[nodiscard]] BytesPerSecond bandwidth(io::Node const& node);
 [[nodiscard]] FlopsPerSecond flop_rate(io::Node const& node);
+[[nodiscard]] std::int64_t index(io::Node const& node);  ///< 0 for the first
 
-[[nodiscard]] std::string text(io::Node const& parent, std::string_view key);
-[[nodiscard]] std::string optional_text(io::Node const& parent, std::string_view key);
+/// What stands at the place of a number: itself, or its "value".
+[[nodiscard]] io::Node value_of(io::Node const& number);
+/// Why to believe a number of a resolved document.
+[[nodiscard]] hardware::Provenance read_provenance(Resolved const& resolved, io::Node const& number);
 
-/// Reads numbers of a resolved document together with why to believe them.
-class NumberReader {
- public:
-  explicit NumberReader(Resolved const& resolved) : resolved_{resolved} {}
+/// A number that is written {"value": …, "basis": …, "source": …}, or by itself in a scenario: read by `must_be`, with
+/// its provenance, the profile's or the scenario's that changed it. Throws InputError for a profile's number without a
+/// source.
+template <class T>
+hardware::Sourced<T> read_sourced(Resolved const& resolved, io::Node const& number, T (*must_be)(io::Node const&)) {
+  auto const value = must_be(value_of(number));
+  auto provenance = read_provenance(resolved, number);
+  return {value, provenance.basis, std::move(provenance.source)};
+}
 
-  /// The number under `key`, read by `read`, and its provenance: the profile's, or the scenario that changed it.
-  template <class Read>
-  auto sourced(io::Node const& parent, std::string_view key, Read read) const {
-    auto result = hardware::Sourced<decltype(read(parent))>{};
-    auto const node = parent.at(key);
-    if (node.is(io::Node::Type::kObject)) {
-      node.allow_only({"value", "basis", "source", "spread"});
-      auto const value = node.at("value");
-      result.value = read(value);
-      if (is_change(node, value)) {
-        result.basis = hardware::Basis::kScenario;
-        result.source = "scenario";
-      } else {
-        result.basis = node.at("basis").word<hardware::Basis>();
-        result.source = node.at("source").string();
-        if (result.source.empty())
-          node.at("source").fail("found an empty source, expected where the number comes from", "name the page or run");
-      }
-      return result;
-    }
-    result.value = read(node);
-    if (resolved_.is_in_profile(node))
-      node.fail("found a number without its source, expected {\"value\": …, \"basis\": …, \"source\": …}",
-                "say where it comes from");
-    result.basis = hardware::Basis::kScenario;
-    result.source = "scenario";
-    return result;
-  }
+// Numbers as documents have them.
 
-  /// The same, or nothing without the key: what is not known, or not there.
-  template <class Read>
-  auto optional(io::Node const& parent, std::string_view key, Read read) const {
-    return parent.find(key) ? std::optional{sourced(parent, key, read)} : std::nullopt;
-  }
-
-  std::int64_t counted(io::Node const& parent, std::string_view key, hardware::Provenance& from,
-                       std::int64_t (*read)(io::Node const&) = count) const {
-    auto number = sourced(parent, key, read);
-    from = {number.basis, std::move(number.source)};
-    return number.value;
-  }
-
- protected:
-  [[nodiscard]] Resolved const& resolved() const { return resolved_; }
-
- private:
-  /// Whether a scenario set only the value, so that basis and source are still those of the old one, or none.
-  bool is_change(io::Node const& number, io::Node const& value) const {
-    if (resolved_.is_in_profile(value)) return false;
-    auto const source = number.find("source");
-    return !source || resolved_.is_in_profile(*source);
-  }
-
-  Resolved const& resolved_;
-};
+[[nodiscard]] inline io::Node to_document(io::Maker const& make, double number) {
+  return make.number(number);
+}
+[[nodiscard]] inline io::Node to_document(io::Maker const& make, std::int64_t number) {
+  return make.number(number);
+}
+template <class Tag, class Rep>
+io::Node to_document(io::Maker const& make, Quantity<Tag, Rep> quantity) {
+  return make.text(io::quantity_text(quantity));
+}
+[[nodiscard]] io::Node with_source(io::Maker const& make, io::Node const& value, hardware::Basis basis,
+                                   std::string_view source);
+template <class T>
+io::Node to_document(io::Maker const& make, hardware::Sourced<T> const& number) {
+  return with_source(make, to_document(make, number.value), number.basis, number.source);
+}
 
 }  // namespace twinstep::hw_profiles

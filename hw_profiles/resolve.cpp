@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "hw_profiles/facts.hpp"
-#include "hw_profiles/writer.hpp"
 
 namespace twinstep::hw_profiles {
 namespace {
@@ -72,10 +71,9 @@ class Resolver {
   /// The cluster that physical facts describe, changed by what stands beside them.
   Node from_facts(Node const& reference) {
     auto const [facts, changes] = split_facts(reference);
-    warnings_ = missing_facts(facts);
-    auto const text = cluster_text(read_facts(facts));
-    auto const cluster = remembered(io::parse({fmt::format("the cluster of {}", reference.source().name), text}));
-    return changed(Kind::kCluster, cluster, changes);
+    auto [profile, missing] = read_facts(facts);
+    warnings_ = std::move(missing);
+    return changed(Kind::kCluster, resolve_reference(Kind::kCluster, remembered(profile)), changes);
   }
 
   /// `base`, whose parts are resolved, with the members of `patch` in place of its own.

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "hw_profiles/catalog.hpp"
+
 namespace twinstep::hw_profiles {
 namespace {
 
@@ -231,6 +233,20 @@ hardware::Tuning read_tuning(Node const& versions, std::string_view version) {
   auto merged = entries.front();
   for (std::size_t i = 1; i < entries.size() && known[i] <= *wanted; ++i) merged = io::merge(merged, entries[i]);
   return read_entry(merged);
+}
+
+hardware::Tuning read_named_tuning(Node const& name, std::string_view version) {
+  if (name.string() == "none") return {};
+  auto const document = io::parse({tuning_file(name.string()), std::string{tuning_text(name)}});
+  return read_tuning(document.at("versions"), version);
+}
+
+std::optional<hardware::Tuning> tuning_of(std::string const& version) {
+  try {
+    return read_named_tuning(io::string_node("nccl", "library"), version);
+  } catch (InputError const&) {
+    return std::nullopt;  // older than the table
+  }
 }
 
 }  // namespace twinstep::hw_profiles

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "sim/hardware/tuning.hpp"
@@ -14,5 +16,11 @@ namespace twinstep::hw_profiles {
 /// entry that is not newer than `version` ("2.27.7"; "" for the newest of all).
 /// Throws InputError for a version that is older than the first entry or is not a version, and for an incomplete list.
 [[nodiscard]] hardware::Tuning read_tuning(io::Node const& versions, std::string_view version);
+
+/// The same out of the shipped table that `name` names; "none" has no constants.
+[[nodiscard]] hardware::Tuning read_named_tuning(io::Node const& name, std::string_view version);
+
+/// NCCL's constants as `version` has them, or the newest for ""; nothing for a version older than the shipped table.
+[[nodiscard]] std::optional<hardware::Tuning> tuning_of(std::string const& version);
 
 }  // namespace twinstep::hw_profiles

@@ -7,113 +7,76 @@
 
 #include "explore/ask/ask.hpp"
 #include "explore/ask/parallel.hpp"
+#include "hw_profiles/number_path.hpp"
 #include "reports/quantity_text.hpp"
+#include "sim/base/check.hpp"
 
 namespace twinstep::explore {
 namespace {
 
-using hardware::Cluster;
-using hardware::Sourced;
-
 constexpr double kStep = 0.1;
 
-void scale_value(Sourced<double>& number, double factor) {
-  number.value *= factor;
-}
-void scale_value(Sourced<BytesPerSecond>& rate, double factor) {
-  rate.value *= factor;
-}
-void scale_value(Sourced<FlopsPerSecond>& rate, double factor) {
-  rate.value *= factor;
-}
-void scale_value(Sourced<Duration>& time, double factor) {
-  time.value = Duration{std::llround(static_cast<double>(time.value.count()) * factor)};
+/// Lists the parameters of a cluster.
+class List {
+ public:
+  explicit List(hardware::Cluster const& cluster) : cluster_{cluster} {}
+
+  void add(std::string name, std::string number) {
+    auto path = fmt::format("cluster.{}", number);
+    add(std::move(name), {std::move(number)}, std::move(path));
+  }
+  /// Several numbers, and how people read their paths.
+  void add(std::string name, std::vector<std::string> numbers, std::string path) {
+    auto const first = hw_profiles::number_at(cluster_, numbers.front());
+    TWINSTEP_CHECK(first.has_value(), "a parameter is a number of the cluster");
+    parameters_.push_back({std::move(name), std::move(path), std::move(numbers), first->more_helps});
+  }
+  [[nodiscard]] std::vector<Parameter> parameters() && { return std::move(parameters_); }
+
+ private:
+  hardware::Cluster const& cluster_;
+  std::vector<Parameter> parameters_;
+};
+
+void add_gpu(List& list) {
+  list.add("arithmetic peak", "gpu.peaks");
+  list.add("memory bandwidth", "gpu.memory_bandwidth");
+  list.add("GEMM efficiency", {"gpu.efficiency.gemm", "gpu.efficiency.gemm_fp8"},
+           "cluster.gpu.efficiency.gemm and, in 8 bits, cluster.gpu.efficiency.gemm_fp8");
+  list.add(
+      "attention efficiency",
+      {"gpu.efficiency.attention_forward", "gpu.efficiency.attention_backward", "gpu.efficiency.attention_kernels"},
+      "cluster.gpu.efficiency.attention_forward and cluster.gpu.efficiency.attention_backward, or the "
+      "attention_kernels' that the stack names");
+  list.add("gap between kernels", "gpu.kernel_start");
 }
 
-/// A parameter that is one number: `member` finds it in a cluster.
-template <class Member>
-Parameter one(std::string name, std::string path, bool helps, Member member) {
-  return {std::move(name), std::move(path), helps,
-          [member](Cluster& cluster, double factor) { scale_value(member(cluster), factor); }};
+void add_host(List& list, strategies::Plan const& plan) {
+  list.add("launch of a kernel", "node.host.launch");
+  list.add("launch of a collective", "node.host.communication_launch");
+  if (plan.offload != strategies::OffloadOptions{}) list.add("host memory bandwidth", "node.host.memory_bandwidth");
 }
 
-void add_gpu(std::vector<Parameter>& out) {
-  out.push_back({"arithmetic peak", "cluster.gpu.peaks", true, [](Cluster& cluster, double factor) {
-                   for (auto& peak : cluster.node().gpu.peaks) scale_value(peak.rate, factor);
-                 }});
-  out.push_back(one(
-      "memory bandwidth", "cluster.gpu.memory_bandwidth", true,
-      [](Cluster & c) -> auto& { return c.node().gpu.memory_bandwidth; }));
-  out.push_back({"GEMM efficiency", "cluster.gpu.efficiency.gemm and, in 8 bits, cluster.gpu.efficiency.gemm_fp8", true,
-                 [](Cluster& cluster, double factor) {
-                   scale_value(cluster.node().gpu.efficiency.gemm, factor);
-                   if (auto& in_8_bits = cluster.node().gpu.efficiency.gemm_fp8) scale_value(*in_8_bits, factor);
-                 }});
-  out.push_back({"attention efficiency",
-                 "cluster.gpu.efficiency.attention_forward and cluster.gpu.efficiency.attention_backward, or the "
-                 "attention_kernels' that the stack names",
-                 true, [](Cluster& cluster, double factor) {
-                   auto& efficiency = cluster.node().gpu.efficiency;
-                   scale_value(efficiency.attention_forward, factor);
-                   scale_value(efficiency.attention_backward, factor);
-                   for (auto& kernel : efficiency.attention_kernels) {
-                     scale_value(kernel.forward, factor);
-                     scale_value(kernel.backward, factor);
-                   }
-                 }});
-  out.push_back(one(
-      "gap between kernels", "cluster.gpu.kernel_start", false,
-      [](Cluster & c) -> auto& { return c.node().gpu.kernel_start; }));
+void add_node(List& list, hardware::Node const& node) {
+  if (node.gpus > 1) list.add(node.link.is_nvlink ? "NVLink rate" : "rate between GPUs of a node", "node.gpu_link");
+  list.add("PCIe rate", "node.pcie");
+  list.add("start of a collective's kernel", "library.kernel_start");
+  list.add("latencies of the library's protocols", "library.protocols.*.latency_factor");
 }
 
-void add_host(std::vector<Parameter>& out, strategies::Plan const& plan) {
-  out.push_back(one(
-      "launch of a kernel", "cluster.node.host.launch", false,
-      [](Cluster & c) -> auto& { return c.node().host.launch; }));
-  out.push_back(one(
-      "launch of a collective", "cluster.node.host.communication_launch", false,
-      [](Cluster & c) -> auto& { return c.node().host.communication_launch; }));
-  if (plan.offload == strategies::OffloadOptions{}) return;
-  out.push_back(one(
-      "host memory bandwidth", "cluster.node.host.memory_bandwidth", true,
-      [](Cluster & c) -> auto& { return c.node().host.memory_bandwidth; }));
-}
-
-void add_node(std::vector<Parameter>& out, Cluster const& cluster) {
-  auto const name = cluster.node().link.is_nvlink ? "NVLink rate" : "rate between GPUs of a node";
-  if (cluster.node().gpus > 1)
-    out.push_back(one(
-        name, "cluster.node.gpu_link", true, [](Cluster & c) -> auto& { return c.node().gpu_link; }));
-  out.push_back(one(
-      "PCIe rate", "cluster.node.pcie", true, [](Cluster & c) -> auto& { return c.node().pcie; }));
-  out.push_back(one(
-      "start of a collective's kernel", "cluster.library.kernel_start", false,
-      [](Cluster & c) -> auto& { return c.library.kernel_start; }));
-  out.push_back({"latencies of the library's protocols", "cluster.library.protocols.*.latency_factor", false,
-                 [](Cluster& c, double factor) {
-                   for (auto& protocol : c.library.protocols) scale_value(protocol.latency_factor, factor);
-                 }});
-}
-
-void add_fabric(std::vector<Parameter>& out, Cluster const& cluster) {
+void add_fabric(List& list, hardware::Cluster const& cluster) {
   if (cluster.nodes() < 2) return;
-  out.push_back(
-      {"NIC rate, with its port", "cluster.node.nic and cluster.fabric.port", true, [](Cluster& c, double factor) {
-         scale_value(c.node().nic, factor);
-         scale_value(c.fabric.port, factor);
-       }});
-  out.push_back(one(
-      "latency of a network step", "cluster.fabric.transport.step_latency", false,
-      [](Cluster & c) -> auto& { return c.fabric.transport.step_latency; }));
-  out.push_back({"latency of switches", "cluster.fabric.levels.*.hop_latency", false, [](Cluster& c, double factor) {
-                   for (auto& level : c.fabric.levels) scale_value(level.hop_latency, factor);
-                 }});
+  list.add("NIC rate, with its port", {"node.nic", "fabric.port"}, "cluster.node.nic and cluster.fabric.port");
+  list.add("latency of a network step", "fabric.transport.step_latency");
+  list.add("latency of switches", "fabric.levels.*.hop_latency");
   for (std::size_t i = 0; i < cluster.fabric.levels.size(); ++i)
     if (cluster.nodes() > cluster.fabric.levels[i].nodes)
-      out.push_back(one(
-          fmt::format("oversubscription of the {}", cluster.fabric.levels[i].name),
-          fmt::format("cluster.fabric.levels.{}.oversubscription", i),
-          false, [i](Cluster & c) -> auto& { return c.fabric.levels[i].oversubscription; }));
+      list.add(fmt::format("oversubscription of the {}", cluster.fabric.levels[i].name),
+               fmt::format("fabric.levels.{}.oversubscription", i));
+}
+
+void scale(hardware::Cluster& cluster, Parameter const& parameter, double factor) {
+  for (auto const& number : parameter.numbers) hw_profiles::scale_numbers(cluster, number, factor);
 }
 
 /// The relative change of the step's time by each parameter, scaled by its `factor`, alone.
@@ -122,7 +85,7 @@ std::vector<double> changes_by(Scenario const& scenario, std::vector<Parameter> 
                                FactorOf const& factor) {
   auto const times = map_indices(parameters.size() + 1, [&](std::size_t i) {
     auto cluster = *scenario.cluster;
-    if (i < parameters.size()) parameters[i].scale(cluster, factor(parameters[i]));
+    if (i < parameters.size()) scale(cluster, parameters[i], factor(parameters[i]));
     auto const outcome = run_variation(on(std::move(cluster), scenario), {.replays_allocator = false});
     return std::get<Run>(outcome).summary.step_time;
   });
@@ -134,12 +97,12 @@ std::vector<double> changes_by(Scenario const& scenario, std::vector<Parameter> 
 }  // namespace
 
 std::vector<Parameter> parameters_of(Scenario const& scenario) {
-  auto out = std::vector<Parameter>{};
-  add_gpu(out);
-  add_host(out, scenario.plan);
-  add_node(out, *scenario.cluster);
-  add_fabric(out, *scenario.cluster);
-  return out;
+  auto list = List{*scenario.cluster};
+  add_gpu(list);
+  add_host(list, scenario.plan);
+  add_node(list, scenario.cluster->node());
+  add_fabric(list, *scenario.cluster);
+  return std::move(list).parameters();
 }
 
 double Effect::size() const {

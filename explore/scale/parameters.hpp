@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,10 +9,10 @@ namespace twinstep::explore {
 
 /// One number of a machine, or a few that mean the same.
 struct Parameter {
-  std::string name;   ///< "memory bandwidth"
-  std::string path;   ///< in --set: "cluster.gpu.memory_bandwidth"; several with " and "
-  bool helps = true;  ///< more of it is faster: a rate; otherwise a cost
-  std::function<void(hardware::Cluster&, double factor)> scale;
+  std::string name;                  ///< "memory bandwidth"
+  std::string path;                  ///< as people read it, in --set: "cluster.gpu.memory_bandwidth"
+  std::vector<std::string> numbers;  ///< in the cluster's profile, all scaled together: "gpu.memory_bandwidth"
+  bool helps = true;                 ///< more of it is faster: a rate; otherwise a cost
 };
 
 /// The parameters of the scenario's machine that may bear on its step: those of networks only where there are several

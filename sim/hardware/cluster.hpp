@@ -196,6 +196,7 @@ struct Node {
   std::optional<Drives> drives;
   Provenance gpus_from;  ///< of the counts above
   Provenance gpus_per_pcie_switch_from;
+  Provenance gpus_per_host_from;
   Provenance nics_from;
   bool operator==(Node const&) const = default;
 

@@ -121,6 +121,10 @@ class Node {
 /// way ("cluster": "mine") becomes {"profile": "mine"}, which means the same.
 [[nodiscard]] Node with_setting(Node const& base, std::string_view setting);
 
+/// The same by a value that was read or made already; it keeps the place where it was written. Throws InputError where
+/// the path leads through a number.
+[[nodiscard]] Node with_value(Node const& base, std::string_view path, Node const& value);
+
 /// The object `base` with its member `key` set to `member`, and without it.
 [[nodiscard]] Node with_member(Node const& base, std::string_view key, Node const& member);
 [[nodiscard]] Node without_member(Node const& base, std::string_view key);

@@ -13,7 +13,8 @@ using Layout = JsonWriter::Layout;
 template <class LayoutOf>
 class DocumentWriter {
  public:
-  DocumentWriter(JsonWriter& json, LayoutOf layout_of) : json_{json}, layout_of_{std::move(layout_of)} {}
+  DocumentWriter(JsonWriter& json, LayoutOf layout_of, bool breaks_empty = false)
+      : json_{json}, layout_of_{std::move(layout_of)}, breaks_empty_{breaks_empty} {}
 
   void write(Value const& value, std::size_t depth = 0) {
     std::visit([&](auto const& content) { write_content(value, content, depth); }, value.content);
@@ -30,11 +31,13 @@ class DocumentWriter {
       json_.value(number.number);
   }
   void write_content(Value const& value, Value::Array const& array, std::size_t depth) {
+    if (array.empty() && breaks_empty_) return json_.raw("[\n" + std::string(2 * depth, ' ') + "]");
     json_.begin_array(layout_of_(value, depth));
     for (auto const& each : array) write(*each, depth + 1);
     json_.end_array();
   }
   void write_content(Value const& value, Value::Object const& object, std::size_t depth) {
+    if (object.empty() && breaks_empty_) return json_.raw("{\n" + std::string(2 * depth, ' ') + "}");
     json_.begin_object(layout_of_(value, depth));
     for (auto const& each : object) {
       json_.key(each.key);
@@ -45,6 +48,7 @@ class DocumentWriter {
 
   JsonWriter& json_;
   LayoutOf layout_of_;
+  bool breaks_empty_;  ///< the brackets of what is empty stand on two lines
 };
 
 void write_value(JsonWriter& json, Value const& value) {
@@ -73,6 +77,15 @@ Layout layout_of(Value const& value, std::size_t depth) {
 std::string document_text(Node const& document) {
   auto json = JsonWriter{JsonWriter::kAllOnLines};
   DocumentWriter{json, layout_of}.write(document.value());
+  return std::move(json).finish();
+}
+
+std::string document_lines(Node const& document) {
+  auto const layout = [](Value const& value, std::size_t /*depth*/) {
+    return is_sourced(value) ? Layout::kLine : Layout::kByDepth;
+  };
+  auto json = JsonWriter{JsonWriter::kAllOnLines};
+  DocumentWriter{json, layout, true}.write(document.value());
   return std::move(json).finish();
 }
 

@@ -11,6 +11,10 @@ namespace twinstep::io {
 /// Reading it gives the same document.
 [[nodiscard]] std::string document_text(Node const& document);
 
+/// The same with every member and element on a line of its own, but for numbers with their source. Brackets of what is
+/// empty stand on two lines. Hashes of machines are of this text, so that it must not change.
+[[nodiscard]] std::string document_lines(Node const& document);
+
 /// The same on one line, however long, without a line end.
 [[nodiscard]] std::string document_line(Node const& document);
 

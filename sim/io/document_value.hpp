@@ -49,10 +49,6 @@ struct Node::Step {
 /// The value as an error shows it: `450`, `"450 GB/s"`, `an array`, `an object`.
 [[nodiscard]] std::string describe(Node::Value const& value);
 
-/// `base` with the value at a dotted path replaced, as `with_setting` does, by one that was read already; it keeps the
-/// place where it was written. Throws InputError where the path leads through a number.
-[[nodiscard]] Node with_value(Node const& base, std::string_view path, Node const& value);
-
 /// Index spelled by `key`, which must be plain digits; nothing otherwise.
 [[nodiscard]] std::optional<std::size_t> read_index(std::string_view key);
 

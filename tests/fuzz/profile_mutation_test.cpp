@@ -4,9 +4,9 @@
 
 #include "hw_profiles/catalog.hpp"
 #include "hw_profiles/reader.hpp"
-#include "hw_profiles/writer.hpp"
 #include "sim/io/document.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/cluster_text.hpp"
 #include "tests/support/mutation.hpp"
 
 using namespace twinstep;

@@ -106,13 +106,13 @@ TEST_CASE("what facts leave out is taken from the GPU's usual node, and said", "
   CHECK(cluster.node().nics == 4);  // a DGX A100 has one for each GPU
   CHECK(cluster.node().nic.value == 25_GBps);
   CHECK(cluster.node().nic.basis == hardware::Basis::kAssumed);
-  auto const missing = missing_facts(io::parse({"facts", text}));
+  auto const missing = read_facts(io::parse({"facts", text})).missing;
   REQUIRE(missing.size() == 3);
   CHECK_THAT(missing[0], Catch::Contains("\"fabric\" is not stated, infiniband is taken"));
   CHECK_THAT(missing[1], Catch::Contains("4, as in the reference design (dgx-a100-80)"));
   CHECK_THAT(missing[2], Catch::Contains("200, as in the reference design"));
   // One node needs no network.
-  CHECK(missing_facts(io::parse({"facts", facts("a100-80g", 8, 1, "nvswitch")})).empty());
+  CHECK(read_facts(io::parse({"facts", facts("a100-80g", 8, 1, "nvswitch")})).missing.empty());
 }
 
 TEST_CASE("host memory grows with the GPUs, and fewer of them share no PCIe switch", "[hw_profiles][facts]") {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "hw_profiles/reader.hpp"
-#include "hw_profiles/writer.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/cluster_text.hpp"
 #include "validate/fit/cross_validation.hpp"
 #include "validate/fit/error_bands.hpp"
 #include "validate/fit/least_squares.hpp"
@@ -150,7 +150,7 @@ TEST_CASE("a calibrated profile is read back as it was written", "[calibration]"
   auto calibrated = shipped();
   apply_calibration(calibrate({record}, on(shipped()), Depth::kCorrections), calibrated);
   REQUIRE(calibrated.library.calibrations.size() == 1);
-  auto const read = hw_profiles::read_cluster(io::parse({"file", hw_profiles::cluster_text(calibrated)}));
+  auto const read = hw_profiles::read_cluster(io::parse({"file", tests::cluster_text(calibrated)}));
   CHECK(read.library.calibrations == calibrated.library.calibrations);
 }
 

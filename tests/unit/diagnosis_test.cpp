@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "hw_profiles/facts.hpp"
 #include "sim/io/document.hpp"
 #include "tests/support/catch.hpp"
 

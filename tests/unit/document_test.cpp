@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <string>
 
+#include "sim/io/document_text.hpp"
 #include "sim/io/json_writer.hpp"
+#include "sim/io/maker.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;
@@ -307,6 +309,22 @@ TEST_CASE("members can be set and removed", "[io][document]") {
   CHECK(io::with_member(base, "a", read("5")).at("a").integer() == 5);
   CHECK(io::with_member(base, "c", read("7")).at("c").integer() == 7);
   CHECK_FALSE(io::without_member(base, "a").has("a"));
+}
+
+TEST_CASE("a document that was never a text is written like one that was, and says whose it is", "[io][document]") {
+  auto const make = io::Maker{"the maker"};
+  auto const node =
+      make.object({{"a", make.array({make.number(1.5), make.number(std::int64_t{2}), make.null(), make.fact(true)})},
+                   {"b", make.object({{"value", make.text("1 us")}, {"source", make.text("x")}})}});
+  auto const line = std::string{R"({"a": [1.5, 2, null, true], "b": {"value": "1 us", "source": "x"}})"};
+  CHECK(io::document_line(node) == line);
+  CHECK(io::document_text(node) == line + "\n");
+  // A number with its source stays on one line, all else has lines of its own.
+  CHECK(io::document_lines(node) ==
+        "{\n  \"a\": [\n    1.5,\n    2,\n    null,\n    true\n  ],\n"
+        "  \"b\": {\"value\": \"1 us\", \"source\": \"x\"}\n}\n");
+  CHECK(io::document_lines(make.object({{"a", make.array({})}})) == "{\n  \"a\": [\n  ]\n}\n");
+  CHECK_THAT(error_of([&] { return node.at("a").integer(); }), Catch::StartsWith("the maker: /a: found an array"));
 }
 
 TEST_CASE("a JSON string escapes what JSON escapes and reads back", "[io][document]") {

@@ -4,16 +4,17 @@
 
 #include "hw_profiles/catalog.hpp"
 #include "hw_profiles/reader.hpp"
-#include "hw_profiles/writer.hpp"
 #include "sim/io/json_writer.hpp"
 #include "sim/io/quantity.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/cluster_text.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;
 using namespace twinstep::hw_profiles;
 using hardware::Basis;
 using io::Node;
+using tests::cluster_text;
 
 namespace {
 

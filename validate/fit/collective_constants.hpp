@@ -13,20 +13,23 @@ namespace twinstep::validate {
 /// A member that profiles of one kind have in common, such as the ring efficiency of links.
 struct Constant {
   std::string_view path;  ///< in a cluster's profile: "node.link.ring_efficiency"
-  std::string_view unit;  ///< that it is fitted in: "us", "GB/s", "KiB"; "" for a plain number
   /// What one would take without any measurement: times in us, rates in GB/s, LL's limit in the tuner's.
   double neutral = 1;
   double doubt = 0.1;   ///< how far the mean over its owners may lie from that, in logarithms
   double spread = 0.1;  ///< how far owners differ from their mean, in logarithms
 
-  void (*set)(hardware::Cluster& cluster, double value) = nullptr;
-  double (*get)(hardware::Cluster const& cluster) = nullptr;  ///< in `unit`, also where another unit is fitted
   /// The profile that owns it in this case ("nvlink4"), and those that it is pooled with ("link"); "" where the case
   /// does not depend on it.
   std::string (*owner)(CollectiveCase const& one) = nullptr;
   std::string (*pool)(CollectiveCase const& one) = nullptr;
   double start = 0;           ///< where the fit of one system begins; 0 for what the profile has
   bool has_outliers = false;  ///< one owner may be ten times the others: it does not carry their mean along
+  void (*set_otherwise)(hardware::Cluster& cluster, double value) = nullptr;  ///< in another unit than the profile's
+
+  /// Nothing where the cluster has no such number.
+  void set(hardware::Cluster& cluster, double value) const;
+  /// In the unit of hw_profiles::number_at, also where another is fitted; 0 where the cluster has no such number.
+  [[nodiscard]] double get(hardware::Cluster const& cluster) const;
 };
 
 /// Whether a constant is an efficiency, which cannot exceed 1.

@@ -1,14 +1,14 @@
 #include "validate/fit/compute_numbers.hpp"
 
+#include "hw_profiles/number_path.hpp"
 #include "sim/cost/kernel_cost.hpp"
 
 namespace twinstep::validate {
 namespace {
 
-constexpr auto kGigabyte = 1e9;
-
-double& value_in(ComputeValues& values, ComputeNumber number) {
-  return values[static_cast<std::size_t>(number)];
+/// In the profile of a node.
+std::string_view path_in_node(std::size_t number) {
+  return info_of(static_cast<ComputeNumber>(number)).path.substr(std::string_view{"node."}.size());
 }
 
 }  // namespace
@@ -27,28 +27,14 @@ ComputeNumberInfo const& info_of(ComputeNumber number) {
 }
 
 ComputeValues values_of(hardware::Node const& node) {
-  auto const& efficiency = node.gpu.efficiency;
-  return {efficiency.gemm.value,
-          efficiency.gemm_half_k.value,
-          efficiency.attention_forward.value,
-          efficiency.attention_backward.value,
-          efficiency.memory.value,
-          to_seconds(node.gpu.kernel_start.value).count() / kMicrosecond,
-          node.pcie.value.count() / kGigabyte};
+  auto values = ComputeValues{};
+  for (std::size_t i = 0; i < kComputeNumbers; ++i) values[i] = hw_profiles::number_at(node, path_in_node(i))->value;
+  return values;
 }
 
 hardware::Node with_values(hardware::Node node, ComputeValues const& values) {
-  auto copy = values;
-  auto const at = [&](ComputeNumber number) { return value_in(copy, number); };
-  auto& efficiency = node.gpu.efficiency;
-  efficiency.gemm.value = at(ComputeNumber::kGemm);
-  efficiency.gemm_half_k.value = at(ComputeNumber::kGemmHalfK);
-  efficiency.attention_forward.value = at(ComputeNumber::kAttentionForward);
-  efficiency.attention_backward.value = at(ComputeNumber::kAttentionBackward);
-  efficiency.attention_kernels.clear();  // the two are those of the kernel that runs here
-  efficiency.memory.value = at(ComputeNumber::kMemory);
-  node.gpu.kernel_start.value = to_duration(Seconds{at(ComputeNumber::kKernelStart) * kMicrosecond});
-  node.pcie.value = BytesPerSecond{at(ComputeNumber::kPcie) * kGigabyte};
+  for (std::size_t i = 0; i < kComputeNumbers; ++i) hw_profiles::set_numbers(node, path_in_node(i), values[i]);
+  node.gpu.efficiency.attention_kernels.clear();  // the two are those of the kernel that runs here
   return node;
 }
 

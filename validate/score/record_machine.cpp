@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "hw_profiles/collective_reader.hpp"
-#include "hw_profiles/facts.hpp"
+#include "hw_profiles/reader.hpp"
+#include "hw_profiles/tuning_reader.hpp"
 #include "sim/base/input_error.hpp"
 #include "validate/score/collective_case.hpp"
 
@@ -25,7 +25,7 @@ hardware::Cluster machine_of(CollectiveRecord const& record) {
   if (!record.cluster)
     throw InputError{
         fmt::format("{}: found no \"cluster\", which says what machine it is; name one with --cluster", record.id)};
-  auto cluster = hw_profiles::read_facts(*record.cluster);
+  auto cluster = hw_profiles::read_cluster(*record.cluster);
   auto& library = cluster.library;
   library.choice = hardware::Choice::kFastest;
   if (record.library == "nccl" && record.version.empty()) library.tuning = *hw_profiles::tuning_of("");

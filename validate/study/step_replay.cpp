@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "hw_profiles/facts.hpp"
 #include "hw_profiles/reader.hpp"
 #include "sim/base/input_error.hpp"
 #include "strategies/compile.hpp"
@@ -18,7 +17,7 @@ using validate::StepRecord;
 hardware::Cluster machine_of(StepRecord const& record, std::optional<hardware::Cluster> const& named,
                              strategies::Plan const& plan) {
   if (!named && !record.cluster) throw Impossible{"not stated: the \"cluster\" that it ran on"};
-  auto cluster = named ? *named : hw_profiles::read_facts(*record.cluster);
+  auto cluster = named ? *named : hw_profiles::read_cluster(*record.cluster);
   if (named) cluster.nodes() = divide_up(plan.ranks, cluster.node().gpus);
   if (plan.ranks > cluster.gpus())
     throw Impossible{fmt::format("{} ranks on a cluster of {} GPUs", plan.ranks, cluster.gpus())};
