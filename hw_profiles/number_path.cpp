@@ -92,22 +92,21 @@ class NumberFinder {
   Act const& act_;
 };
 
-template <class Act>
-void for_numbers(auto& machine, std::string_view path, Act const& act) {
-  auto finder = NumberFinder<Act>{path, act};
+void for_numbers(auto& machine, std::string_view path, auto const& act) {
+  auto finder = NumberFinder{path, act};
   fields(machine, finder);
 }
 
-/// "gpu.link" of a cluster is "node.gpu.link".
-template <class Act>
-void for_numbers(Of<hardware::Cluster> auto& cluster, std::string_view path, Act const& act) {
-  constexpr auto kGpu = std::string_view{"gpu."};
-  if (!path.starts_with(kGpu)) {
-    auto finder = NumberFinder<Act>{path, act};
-    return fields(cluster, finder);
-  }
-  auto finder = NumberFinder<Act>{path.substr(kGpu.size()), act};
-  fields(cluster.node().gpu, finder);
+/// Calls `act` for the numbers of a cluster, or of the node of one, at a path in the cluster's profile.
+void for_numbers_at(Of<hardware::Cluster> auto& cluster, std::string_view path, auto const& act) {
+  if (constexpr auto kGpu = std::string_view{"gpu."}; path.starts_with(kGpu))
+    for_numbers(cluster.node().gpu, path.substr(kGpu.size()), act);
+  else
+    for_numbers(cluster, path, act);
+}
+void for_numbers_at(Of<hardware::Node> auto& node, std::string_view path, auto const& act) {
+  if (constexpr auto kNode = std::string_view{"node."}; path.starts_with(kNode))
+    for_numbers(node, path.substr(kNode.size()), act);
 }
 
 /// What numbers of each type are fitted in.
@@ -156,15 +155,15 @@ bool more_helps(Number (*)(io::Node const&)) {
 
 std::optional<NumberAt> first_number(auto const& machine, std::string_view path) {
   auto found = std::optional<NumberAt>{};
-  for_numbers(machine, path, [&]<class T>(Sourced<T> const& number, T (*must_be)(io::Node const&)) {
+  for_numbers_at(machine, path, [&]<class T>(Sourced<T> const& number, T (*must_be)(io::Node const&)) {
     if (!found) found = {Unit<T>::in_unit(number.value), Unit<T>::kName, more_helps(must_be)};
   });
   return found;
 }
 
 void set_all(auto& machine, std::string_view path, double value) {
-  for_numbers(machine, path,
-              [&]<class T>(Sourced<T>& number, T (*)(io::Node const&)) { Unit<T>::set(number.value, value); });
+  for_numbers_at(machine, path,
+                 [&]<class T>(Sourced<T>& number, T (*)(io::Node const&)) { Unit<T>::set(number.value, value); });
 }
 
 void scale(double& value, double factor) {
@@ -201,7 +200,8 @@ void set_numbers(hardware::Node& node, std::string_view path, double value) {
 }
 
 void scale_numbers(hardware::Cluster& cluster, std::string_view path, double factor) {
-  for_numbers(cluster, path, [&]<class T>(Sourced<T>& number, T (*)(io::Node const&)) { scale(number.value, factor); });
+  for_numbers_at(cluster, path,
+                 [&]<class T>(Sourced<T>& number, T (*)(io::Node const&)) { scale(number.value, factor); });
 }
 
 }  // namespace twinstep::hw_profiles

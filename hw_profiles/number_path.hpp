@@ -7,7 +7,8 @@
 
 /// Numbers of a machine by their path in its profile, as sensitivity and calibration name what they change:
 /// "node.nic", "fabric.levels.0.oversubscription", "library.launchers.python.fixed". A "*" is every element on the way,
-/// a path that ends early all numbers below; "gpu" is short for "node.gpu" in a cluster, as in scenarios.
+/// a path that ends early all numbers below; "gpu" is short for "node.gpu", as in scenarios. Paths are those of a
+/// cluster's profile, also where its node stands alone.
 namespace twinstep::hw_profiles {
 
 /// A number as fits and people see it.

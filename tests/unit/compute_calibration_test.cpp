@@ -5,7 +5,7 @@
 #include "hw_profiles/reader.hpp"
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
-#include "validate/fit/compute_numbers.hpp"
+#include "validate/fit/compute_fit.hpp"
 
 using namespace twinstep;
 using namespace twinstep::validate;

@@ -149,7 +149,7 @@ TEST_CASE("a number of a cluster is found by its path, in the unit that fits hav
   CHECK_FALSE(number_at(cluster, "node.name"));
   CHECK_FALSE(number_at(cluster, "node.nick"));
   CHECK_FALSE(number_at(cluster, "fabric.levels.9.hop_latency"));
-  CHECK(number_at(cluster.node(), "nic")->value == 50);
+  CHECK(number_at(cluster.node(), "node.nic")->value == 50);
 }
 
 TEST_CASE("a path with a star, or one that ends early, names several numbers", "[hw_profiles][fields]") {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "hw_profiles/number_path.hpp"
 #include "sim/base/input_error.hpp"
 #include "validate/fit/compute_study.hpp"
 #include "validate/score/averages.hpp"
@@ -63,7 +64,11 @@ std::vector<CalibrationErrors> summarize(std::vector<StudiedPoint> const& points
   return out;
 }
 
-std::vector<FittedNumber> numbers_of(ComputeStudy const& study) {
+std::string unit_of(hardware::Node const& node, std::string_view path) {
+  return std::string{hw_profiles::number_at(node, path)->unit};
+}
+
+std::vector<FittedNumber> numbers_of(ComputeStudy const& study, hardware::Node const& node) {
   auto out = std::vector<FittedNumber>{};
   auto const& fit = study.fit();
   for (std::size_t i = 0; i < kComputeNumbers; ++i) {
@@ -74,7 +79,7 @@ std::vector<FittedNumber> numbers_of(ComputeStudy const& study) {
                    .value = value,
                    .low = value / factor,
                    .high = std::min(value * factor, info.most),
-                   .unit = std::string{info.unit},
+                   .unit = unit_of(node, info.path),
                    .points = fit.points[i],
                    .left_out = fit.left_out[i],
                    .before = study.before()[i]});
@@ -84,11 +89,12 @@ std::vector<FittedNumber> numbers_of(ComputeStudy const& study) {
 
 /// The host's time for one launch.
 FittedNumber launch_of(std::vector<KernelRecord> const& records, hardware::Node& node) {
-  auto number = FittedNumber{.path = "node.host.launch", .unit = "us"};
+  constexpr auto kPath = "node.host.launch";
+  auto number = FittedNumber{.path = kPath, .unit = unit_of(node, kPath)};
   auto times = std::vector<double>{};
   for (auto const& record : records)
     if (!record.work) times.push_back(record.time.count() / static_cast<double>(record.launches) / kMicrosecond);
-  number.before = to_seconds(node.host.launch.value).count() / kMicrosecond;
+  number.before = hw_profiles::number_at(node, kPath)->value;
   number.points = static_cast<std::int64_t>(times.size());
   if (times.empty()) {
     number.value = number.low = number.high = number.before;
@@ -98,7 +104,7 @@ FittedNumber launch_of(std::vector<KernelRecord> const& records, hardware::Node&
   number.value = median(times);
   number.low = std::ranges::min(times);
   number.high = std::ranges::max(times);
-  node.host.launch.value = to_duration(Seconds{number.value * kMicrosecond});
+  hw_profiles::set_numbers(node, kPath, number.value);
   return number;
 }
 
@@ -144,7 +150,7 @@ std::optional<hardware::ErrorBand> interval_of(std::vector<StudiedPoint> const& 
 ComputeCalibration calibrate_compute(ComputeMeasurements const& measured, hardware::Node const& prior) {
   check(measured, prior);
   auto const study = ComputeStudy{measured, prior};
-  auto out = ComputeCalibration{.numbers = numbers_of(study),
+  auto out = ComputeCalibration{.numbers = numbers_of(study, prior),
                                 .errors = summarize(study.points()),
                                 .node = with_values(prior, study.fit().values),
                                 .interval = interval_of(study.points())};

@@ -1,39 +1,32 @@
-#include "validate/fit/compute_numbers.hpp"
-
 #include "hw_profiles/number_path.hpp"
 #include "sim/cost/kernel_cost.hpp"
+#include "validate/fit/compute_fit.hpp"
 
 namespace twinstep::validate {
-namespace {
-
-/// In the profile of a node.
-std::string_view path_in_node(std::size_t number) {
-  return info_of(static_cast<ComputeNumber>(number)).path.substr(std::string_view{"node."}.size());
-}
-
-}  // namespace
 
 ComputeNumberInfo const& info_of(ComputeNumber number) {
   static constexpr auto kInfos = std::to_array<ComputeNumberInfo>({
-      {"node.gpu.efficiency.gemm", "", 0.01, 1, 0.5},
-      {"node.gpu.efficiency.gemm_half_k", "", 1, 4096, 1},
-      {"node.gpu.efficiency.attention_forward", "", 0.005, 1, 0.7},
-      {"node.gpu.efficiency.attention_backward", "", 0.005, 1, 0.7},
-      {"node.gpu.efficiency.memory", "", 0.05, 1, 0.3},
-      {"node.gpu.kernel_start", "us", 0.1, 100, 1},
-      {"node.pcie", "GB/s", 0.1, 2000, 0.5},
+      {"node.gpu.efficiency.gemm", 0.01, 1, 0.5},
+      {"node.gpu.efficiency.gemm_half_k", 1, 4096, 1},
+      {"node.gpu.efficiency.attention_forward", 0.005, 1, 0.7},
+      {"node.gpu.efficiency.attention_backward", 0.005, 1, 0.7},
+      {"node.gpu.efficiency.memory", 0.05, 1, 0.3},
+      {"node.gpu.kernel_start", 0.1, 100, 1},
+      {"node.pcie", 0.1, 2000, 0.5},
   });
   return kInfos[static_cast<std::size_t>(number)];
 }
 
 ComputeValues values_of(hardware::Node const& node) {
   auto values = ComputeValues{};
-  for (std::size_t i = 0; i < kComputeNumbers; ++i) values[i] = hw_profiles::number_at(node, path_in_node(i))->value;
+  for (std::size_t i = 0; i < kComputeNumbers; ++i)
+    values[i] = hw_profiles::number_at(node, info_of(static_cast<ComputeNumber>(i)).path)->value;
   return values;
 }
 
 hardware::Node with_values(hardware::Node node, ComputeValues const& values) {
-  for (std::size_t i = 0; i < kComputeNumbers; ++i) hw_profiles::set_numbers(node, path_in_node(i), values[i]);
+  for (std::size_t i = 0; i < kComputeNumbers; ++i)
+    hw_profiles::set_numbers(node, info_of(static_cast<ComputeNumber>(i)).path, values[i]);
   node.gpu.efficiency.attention_kernels.clear();  // the two are those of the kernel that runs here
   return node;
 }

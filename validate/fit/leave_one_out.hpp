@@ -1,11 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "validate/fit/collective_constants.hpp"
+#include "validate/fit/error_bands.hpp"
 #include "validate/score/baselines.hpp"
+#include "validate/score/system_scores.hpp"
 
 namespace twinstep::validate {
 
@@ -29,5 +32,17 @@ struct LeftOutPredictions {
 [[nodiscard]] LeftOutPredictions predict_left_out(std::vector<CollectiveRecord> const& records,
                                                   std::function<CollectiveCase(CollectiveRecord const&)> const& make,
                                                   int jobs, std::vector<LeftOut>* left_out = nullptr);
+
+/// Deviations of the records that count, each system counting once.
+[[nodiscard]] std::vector<LeftOutPoint> left_out_points(std::span<CollectiveRecord const> records,
+                                                        std::span<Predictions const> predicted,
+                                                        std::vector<bool> const& counted,
+                                                        std::string const& without_system = {});
+
+/// The interval of each point, by the deviations of all systems but its own: neither its prediction nor its width has
+/// seen it.
+[[nodiscard]] std::vector<Intervals> left_out_intervals(std::span<CollectiveRecord const> records,
+                                                        std::span<Predictions const> predicted,
+                                                        std::vector<bool> const& counted);
 
 }  // namespace twinstep::validate

@@ -1,10 +1,9 @@
-#include "validate/fit/system_fit.hpp"
-
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "validate/fit/collective_calibration.hpp"
 #include "validate/fit/least_squares.hpp"
 #include "validate/fit/residuals.hpp"
 

@@ -8,7 +8,6 @@
 
 #include "reports/table.hpp"
 #include "validate/fit/leave_one_out.hpp"
-#include "validate/fit/left_out_intervals.hpp"
 #include "validate/score/averages.hpp"
 #include "validate/score/diagnosis.hpp"
 

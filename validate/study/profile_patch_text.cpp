@@ -8,7 +8,6 @@
 #include "hw_profiles/cluster_document.hpp"
 #include "hw_profiles/numbers.hpp"
 #include "sim/io/document_text.hpp"
-#include "sim/io/json_writer.hpp"
 #include "sim/io/outputs.hpp"
 
 namespace twinstep::study {
