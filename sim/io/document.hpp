@@ -74,7 +74,7 @@ class Node {
 
   /// "/nodes/0/links/3"; "" for the document itself.
   [[nodiscard]] std::string path() const;
-  /// The text that this value was written in; after `merge` and `with_setting` a document has several.
+  /// The text that this value was written in; after `merge` and `with_change` a document has several.
   [[nodiscard]] Source const& source() const;
   /// Throws InputError: "place: path: <found>; <way out>". Both are parts of one sentence; the way out may be empty.
   [[noreturn]] void fail(std::string_view found, std::string_view way_out) const;
@@ -115,15 +115,6 @@ class Node {
 /// all indices ("0", "1", …) is merged into an array element by element. Every value keeps the place where it was
 /// written.
 [[nodiscard]] Node merge(Node const& base, Node const& patch);
-
-/// `base` with the value at a dotted path replaced: "cluster.nodes=16". The value is read as JSON, and as a string
-/// if it is not JSON. Missing objects on the way are made; array elements are named by their index; a string on the
-/// way ("cluster": "mine") becomes {"profile": "mine"}, which means the same.
-[[nodiscard]] Node with_setting(Node const& base, std::string_view setting);
-
-/// The same by a value that was read or made already; it keeps the place where it was written. Throws InputError where
-/// the path leads through a number.
-[[nodiscard]] Node with_value(Node const& base, std::string_view path, Node const& value);
 
 /// The object `base` with its member `key` set to `member`, and without it.
 [[nodiscard]] Node with_member(Node const& base, std::string_view key, Node const& member);

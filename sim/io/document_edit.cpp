@@ -212,10 +212,6 @@ Node with_change(Node const& base, Change const& change) {
   return Node{replaced(base.shared_value(), keys_of(change.path, placed.name), placed), base.step()};
 }
 
-Node with_setting(Node const& base, std::string_view setting) {
-  return with_change(base, read_change("--set", setting));
-}
-
 Node with_value(Node const& base, std::string_view path, Node const& value) {
   auto const placed = Placed{one_line(path), value.shared_value()};
   return Node{replaced(base.shared_value(), keys_of(path, placed.name), placed), base.step()};

@@ -8,6 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/cluster_text.hpp"
 #include "tests/support/mutation.hpp"
+#include "tests/support/settings.hpp"
 
 using namespace twinstep;
 using namespace twinstep::hw_profiles;
@@ -80,7 +81,7 @@ TEST_CASE("a damaged setting is applied or refused with one line", "[fuzz]") {
   for (auto round = 0; round < 2000; ++round) {
     auto const setting = mutated("cluster.levels.1.a={\"x\": [1, 2]}", random);
     try {
-      static_cast<void>(io::with_setting(base, setting));
+      static_cast<void>(tests::with_setting(base, setting));
     } catch (InputError const& error) {
       CHECK_THAT(error.what(), Catch::StartsWith("--set "));
     }

@@ -3,6 +3,7 @@
 #include "hw_profiles/facts.hpp"
 #include "hw_profiles/reader.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/settings.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;
@@ -131,7 +132,7 @@ TEST_CASE("a scenario changes a cluster that is given by its facts", "[hw_profil
   auto scenario = io::parse({"s.json", R"({"cluster": )" + facts("h100-80g", 8, 2, "nvswitch", kNdr) + "}"});
   for (auto const* const setting :
        {"cluster.nodes=3", "cluster.fabric.levels.0.oversubscription=2", "cluster.gpu.memory_capacity=141 GB"})
-    scenario = io::with_setting(scenario, setting);
+    scenario = tests::with_setting(scenario, setting);
   auto const cluster = read_cluster(scenario.at("cluster"));
   CHECK(cluster.nodes() == 3);
   CHECK(cluster.fabric.levels.at(0).oversubscription.value == 2);

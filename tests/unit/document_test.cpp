@@ -7,6 +7,7 @@
 #include "sim/io/json_writer.hpp"
 #include "sim/io/maker.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/settings.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;
@@ -267,24 +268,26 @@ TEST_CASE("an object of indices is merged into an array", "[io][document]") {
 
 TEST_CASE("a setting replaces one value at a dotted path and makes objects on the way", "[io][document]") {
   auto const base = read(R"({"cluster": {"nodes": 4, "levels": [{"n": 1}]}, "name": "x", "n": null})");
-  CHECK(io::with_setting(base, "cluster.nodes=16").at("cluster").at("nodes").integer() == 16);
-  CHECK(io::with_setting(base, "cluster.gpu.memory=141 GB").at("cluster").at("gpu").at("memory").bytes() == 141_GB);
-  CHECK(io::with_setting(base, "cluster.gpu.memory=\"141 GB\"").at("cluster").at("gpu").at("memory").bytes() == 141_GB);
-  CHECK(io::with_setting(base, "cluster.levels.0.n=5").at("cluster").at("levels").elements().at(0).at("n").integer() ==
-        5);
-  CHECK(io::with_setting(base, "n.a=1").at("n").at("a").integer() == 1);
-  CHECK(io::with_setting(base, "name=a=b").at("name").string() == "a=b");
+  CHECK(tests::with_setting(base, "cluster.nodes=16").at("cluster").at("nodes").integer() == 16);
+  CHECK(tests::with_setting(base, "cluster.gpu.memory=141 GB").at("cluster").at("gpu").at("memory").bytes() == 141_GB);
+  CHECK(tests::with_setting(base, "cluster.gpu.memory=\"141 GB\"").at("cluster").at("gpu").at("memory").bytes() ==
+        141_GB);
+  CHECK(
+      tests::with_setting(base, "cluster.levels.0.n=5").at("cluster").at("levels").elements().at(0).at("n").integer() ==
+      5);
+  CHECK(tests::with_setting(base, "n.a=1").at("n").at("a").integer() == 1);
+  CHECK(tests::with_setting(base, "name=a=b").at("name").string() == "a=b");
   CHECK(base.at("cluster").at("nodes").integer() == 4);
 }
 
 TEST_CASE("a setting below a name keeps the name as its profile", "[io][document]") {
-  auto const node = io::with_setting(read(R"({"cluster": "dgx"})"), "cluster.nodes=2").at("cluster");
+  auto const node = tests::with_setting(read(R"({"cluster": "dgx"})"), "cluster.nodes=2").at("cluster");
   CHECK(node.at("profile").string() == "dgx");
   CHECK(node.at("nodes").integer() == 2);
 }
 
 TEST_CASE("an error in a set value points at its setting", "[io][document]") {
-  auto const node = io::with_setting(read("{}"), "cluster.nodes=many");
+  auto const node = tests::with_setting(read("{}"), "cluster.nodes=many");
   CHECK(error_of([&] { return node.at("cluster").at("nodes").integer(); }) ==
         "--set cluster.nodes=many: /cluster/nodes: found \"many\", expected a whole number without quotes");
 }
@@ -292,7 +295,7 @@ TEST_CASE("an error in a set value points at its setting", "[io][document]") {
 TEST_CASE("a setting that cannot be applied is refused by its own text", "[io][document]") {
   auto const base = read(R"({"a": {"b": 1}, "l": [1, 2]})");
   auto const error = [&](std::string_view setting) {
-    return error_of([&] { return static_cast<void>(io::with_setting(base, setting)); });
+    return error_of([&] { return static_cast<void>(tests::with_setting(base, setting)); });
   };
   CHECK(error("a.b") == "--set a.b: found no \"=\", expected path=value; write it like cluster.nodes=16");
   CHECK(error("=3") ==

@@ -8,6 +8,7 @@
 #include "sim/io/quantity.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/cluster_text.hpp"
+#include "tests/support/settings.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;
@@ -21,7 +22,7 @@ namespace {
 /// A scenario with `cluster` as its cluster, and settings on top.
 Node scenario(std::string const& cluster, std::initializer_list<std::string_view> settings = {}) {
   auto node = io::parse({"s.json", "{\"cluster\": " + cluster + "}"});
-  for (auto const setting : settings) node = io::with_setting(node, setting);
+  for (auto const setting : settings) node = tests::with_setting(node, setting);
   return node;
 }
 
