@@ -7,9 +7,9 @@
 
 namespace twinstep::hw_profiles {
 
-/// What is wrong with a profile, in one line: the first thing that stops it from being read (an unknown reference, a
-/// number without source, a contradiction), else a breach of its schema. Empty if nothing is.
-/// Throws InputError if the text is not JSON at all.
+/// What is wrong with a profile, in one line: the first thing that stops it from being read (an unknown reference or
+/// key, a number without source, a contradiction). Empty if nothing is. Throws InputError if the text is not JSON at
+/// all.
 [[nodiscard]] std::vector<std::string> check_profile(Kind kind, std::string const& name, std::string const& text);
 
 /// The same for a file. Its "$schema" says the kind: a path that ends with "gpu.schema.json", "node.schema.json", ….

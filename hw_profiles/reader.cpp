@@ -87,6 +87,7 @@ class FieldReader {
   template <class Enum, class Array>
   void read(Node const& node, ByWord<Enum, Array>& out) {
     auto const words = all_names<Enum>();
+    node.allow_only(words);
     for (std::size_t i = 0; i < out.array.size(); ++i) read(node.at(words[i]), out.array[i]);
   }
   /// Environment variables; a bare number, as --set reads it, is its digits.
@@ -164,6 +165,11 @@ void check(Node const& document, hardware::KernelEfficiency const& efficiency) {
 
 void check(Node const& document, hardware::Gpu const& gpu) {
   if (!gpu.link_class.empty()) static_cast<void>(document.at("link"));
+  // Texts that others read.
+  if (auto const aliases = document.find("aliases"))
+    for (auto const& alias : aliases->elements()) static_cast<void>(alias.string());
+  for (auto const* const name : {"reference_node", "library"})
+    if (auto const named = document.find(name)) static_cast<void>(named->string());
   if (gpu.peaks.empty()) document.at("peaks").fail("found no peak, expected one at least", "add one, such as \"bf16\"");
 }
 
@@ -331,6 +337,25 @@ hardware::Stack read_stack(Node const& reference) {
 
 hardware::Library read_library(Node const& reference) {
   return read_profile<hardware::Library>(resolve(Kind::kLibrary, reference));
+}
+
+void read_as_profile(Kind kind, Node const& document) {
+  auto resolved = resolve(kind, document);
+  resolved.profiles.push_back(&document.source());
+  auto const read = [&]<class T>(T machine) {
+    read_fields(resolved, resolved.document, machine);
+    if (machine.name.empty()) resolved.document.at("name").fail("found an empty name, expected one", "give it a name");
+  };
+  switch (kind) {
+    case Kind::kGpu: return read(hardware::Gpu{});
+    case Kind::kNode: return read(hardware::Node{});
+    case Kind::kFabric: return read(hardware::Fabric{});
+    case Kind::kLink: return read(hardware::Link{});
+    case Kind::kTransport: return read(hardware::Transport{});
+    case Kind::kLibrary: return read(hardware::Library{});
+    case Kind::kStack: return read(hardware::Stack{});
+    case Kind::kCluster: return read(hardware::Cluster{});
+  }
 }
 
 }  // namespace twinstep::hw_profiles

@@ -33,4 +33,7 @@ namespace twinstep::hw_profiles {
 [[nodiscard]] hardware::Library read_library(io::Node const& reference);
 [[nodiscard]] hardware::Stack read_stack(io::Node const& reference);
 
+/// Reads a document as what a file of its own says: every number in it needs its source. Throws InputError.
+void read_as_profile(Kind kind, io::Node const& document);
+
 }  // namespace twinstep::hw_profiles

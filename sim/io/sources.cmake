@@ -11,17 +11,6 @@ twinstep_library(sim_io
   HEADERS ${sim_io_headers}
   DEPENDS sim_base sim_program sim_timeline)
 
-# valijson takes 18 s to compile, so it stands alone.
-find_package(valijson REQUIRED)
-twinstep_library(sim_schema
-  SOURCES io/schema.cpp
-  HEADERS io/schema.hpp
-  DEPENDS sim_base
-  PRIVATE nlohmann_json::nlohmann_json valijson)
-# Optimising or with sanitizers, GCC 12 warns of the standard library's own strings and regular expressions in it.
-set_source_files_properties(io/schema.cpp PROPERTIES
-  COMPILE_OPTIONS "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-maybe-uninitialized>")
-
 # Configurations of other programs: yaml-cpp and toml11 stay behind one file each.
 find_package(yaml-cpp REQUIRED)
 find_package(toml11 REQUIRED)

@@ -3,9 +3,9 @@
 #include <set>
 
 #include "sim/io/document.hpp"
-#include "sim/io/schema.hpp"
 #include "tests/cli/run_twinstep.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/schema.hpp"
 
 using namespace twinstep;
 using namespace twinstep::tests;
@@ -31,7 +31,7 @@ io::Node answer(std::vector<std::string> more) {
   auto const outcome = asked(std::move(more));
   INFO(outcome.err);
   REQUIRE(outcome.exit_code == 0);
-  CHECK(io::schema_violations(outcome.out, read_file(in_repository("reports/schema/plan.schema.json"))).empty());
+  CHECK(tests::schema_violations(outcome.out, read_file(in_repository("reports/schema/plan.schema.json"))).empty());
   return io::parse({"answer", outcome.out});
 }
 

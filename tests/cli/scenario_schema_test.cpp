@@ -1,10 +1,10 @@
 #include <filesystem>
 
 #include "sim/io/document.hpp"
-#include "sim/io/schema.hpp"
 #include "strategies/plan/plan.hpp"
 #include "tests/cli/run_twinstep.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/schema.hpp"
 
 using namespace twinstep;
 using namespace twinstep::tests;
@@ -17,7 +17,7 @@ std::string const& schema() {
 }
 
 bool keeps_schema(std::string const& text) {
-  return io::schema_violations(text, schema()).empty();
+  return tests::schema_violations(text, schema()).empty();
 }
 
 template <class Enum>
@@ -41,7 +41,7 @@ TEST_CASE("every example names its schema, of a scenario or a sweep, and keeps i
     auto const text = read_file(entry.path().string());
     auto const example = io::parse({entry.path().string(), text});
     auto const named = entry.path().parent_path() / example.at("$schema").string();
-    for (auto const& violation : io::schema_violations(text, read_file(named.string()))) FAIL_CHECK(violation);
+    for (auto const& violation : tests::schema_violations(text, read_file(named.string()))) FAIL_CHECK(violation);
     auto const ours = example.has("base") ? in_repository("explore/sweep/schema") : in_repository("explore/ask/schema");
     CHECK(std::filesystem::equivalent(named.parent_path(), ours));
   }

@@ -8,7 +8,7 @@ target_compile_definitions(unit_plan PRIVATE TWINSTEP_SOURCE_FOLDER="${PROJECT_S
 
 twinstep_test(cli_plan
   SOURCES cli/run_twinstep.cpp cli/plan_test.cpp
-  DEPENDS sim_io sim_schema)
+  DEPENDS sim_io tests_schema)
 target_compile_definitions(cli_plan PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>"
                                             TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
 add_dependencies(cli_plan twinstep)

@@ -1,7 +1,7 @@
 # Sweeps: what a file of axes means, the rows that it comes to, the results file, and the real program.
 twinstep_test(unit_sweep SOURCES unit/sweep_constraint_test.cpp unit/sweep_parts_test.cpp unit/sweep_results_test.cpp
                                  unit/sweep_spec_test.cpp cli/run_twinstep.cpp cli/sweep_support.cpp
-                         DEPENDS explore_results explore_sweep sim_schema)
+                         DEPENDS explore_results explore_sweep tests_schema)
 target_compile_definitions(unit_sweep PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>"
                                               TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
 

@@ -2,7 +2,7 @@
 twinstep_test(unit_records
   SOURCES unit/diagnosis_test.cpp unit/nccl_topology_test.cpp unit/nvidia_smi_test.cpp
           unit/self_checks_test.cpp
-  DEPENDS validate_records validate_score hw_profiles_check)
+  DEPENDS validate_records validate_score hw_profiles)
 target_compile_definitions(unit_records PRIVATE TWINSTEP_FIXTURES="${CMAKE_CURRENT_SOURCE_DIR}/fixtures")
 
 # Logs and traces of others become records and timelines, damaged ones a line.

@@ -3,6 +3,7 @@
 #include "hw_profiles/check.hpp"
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/schema.hpp"
 #include "tests/support/texts.hpp"
 
 using namespace twinstep;
@@ -14,6 +15,8 @@ TEST_CASE("every shipped profile keeps its schema and can be read", "[hw_profile
     CAPTURE(profile.name);
     CHECK(check_profile(profile.kind, profile_file(profile.kind, profile.name),
                         profile_text(profile.kind, profile.name)) == std::vector<std::string>{});
+    CHECK(schema_violations(std::string{profile_text(profile.kind, profile.name)},
+                            std::string{schema_text(profile.kind)}) == std::vector<std::string>{});
   }
 }
 
@@ -35,4 +38,17 @@ TEST_CASE("checking a cluster finds references to profiles that do not exist", "
 
 TEST_CASE("a file without the schema of a profile cannot be checked", "[hw_profiles]") {
   CHECK_THROWS_AS(check_profile("no/such.json"), InputError);
+}
+
+TEST_CASE("checking a profile finds what a scenario may leave out and a file may not", "[hw_profiles]") {
+  auto const gpu = profile_text(Kind::kGpu, "h100-sxm5-80");
+  auto const finding = [&](std::string const& from, std::string const& to) {
+    return check_profile(Kind::kGpu, "g.json", changed(gpu, from, to));
+  };
+  CHECK(any_contains(finding("\"name\": \"h100-sxm5-80\"", "\"name\": \"\""), "/name: found an empty name"));
+  CHECK(any_contains(finding("\"aliases\": [", "\"aliases\": [7, "), "/aliases/0: found 7, expected text"));
+  auto const link = profile_text(Kind::kLibrary, "nccl");
+  CHECK(any_contains(
+      check_profile(Kind::kLibrary, "l.json", changed(link, "\"protocols\": {", "\"protocols\": {\"ll64\": {}, ")),
+      "found the unknown key \"ll64\""));
 }

@@ -1,9 +1,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "sim/io/schema.hpp"
 #include "strategies/model/model_spec.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/schema.hpp"
 
 using namespace twinstep;
 using namespace twinstep::strategies;
@@ -94,7 +94,7 @@ TEST_CASE("the model schema accepts what the reader accepts", "[model][schema]")
         R"({"family": "cnn", "name": "resnet50"})",
         R"({"family": "cnn", "stages": [{"blocks": 2}, {"blocks": 2, "width": 128}], "image_size": 32})"}) {
     CAPTURE(text);
-    CHECK(io::schema_violations(text, schema()).empty());
+    CHECK(tests::schema_violations(text, schema()).empty());
   }
 }
 
@@ -105,6 +105,6 @@ TEST_CASE("the model schema refuses what the reader refuses", "[model][schema]")
                            R"({"family": "mlp", "widths": [1, 2], "layers": 1})",
                            R"({"family": "llama", "layers": 2, "hidden": 64, "heads": 4, "fnn": 100})"}) {
     CAPTURE(text);
-    CHECK_FALSE(io::schema_violations(text, schema()).empty());
+    CHECK_FALSE(tests::schema_violations(text, schema()).empty());
   }
 }

@@ -1,4 +1,4 @@
-#include "sim/io/schema.hpp"
+#include "tests/support/schema.hpp"
 
 #include <algorithm>
 #include <string>
@@ -7,7 +7,7 @@
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;
-using io::schema_violations;
+using tests::schema_violations;
 
 namespace {
 constexpr auto kSchema = R"({

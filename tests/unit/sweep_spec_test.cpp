@@ -1,9 +1,9 @@
 #include "explore/sweep/evaluate.hpp"
 #include "explore/sweep/spec.hpp"
 #include "sim/base/input_error.hpp"
-#include "sim/io/schema.hpp"
 #include "tests/cli/sweep_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/schema.hpp"
 
 using namespace twinstep;
 using namespace twinstep::tests;
@@ -87,7 +87,7 @@ TEST_CASE("what the sweep schema allows is what the program takes", "[sweep][sch
   }));
   auto const text = small_sweep(parts);
   INFO(text);
-  CHECK(io::schema_violations(text, read_file(in_repository("explore/sweep/schema/sweep.schema.json"))).empty() ==
+  CHECK(tests::schema_violations(text, read_file(in_repository("explore/sweep/schema/sweep.schema.json"))).empty() ==
         is_right);
   CHECK(refusal(text).empty() == is_right);
 }

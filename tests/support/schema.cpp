@@ -1,4 +1,4 @@
-#include "sim/io/schema.hpp"
+#include "tests/support/schema.hpp"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 
 #include "sim/base/input_error.hpp"
 
-namespace twinstep::io {
+namespace twinstep::tests {
 namespace {
 
 nlohmann::json parsed(std::string const& text, std::string_view what) {
@@ -48,4 +48,4 @@ std::vector<std::string> schema_violations(std::string const& document_text, std
   return violations;
 }
 
-}  // namespace twinstep::io
+}  // namespace twinstep::tests
