@@ -1,201 +1,25 @@
-#include <algorithm>
-#include <cmath>
-#include <iterator>
-#include <set>
-
-#include <fmt/core.h>
-
 #include "app/commands.hpp"
 #include "app/machine.hpp"
 #include "app/output.hpp"
 #include "app/today.hpp"
-#include "explore/ask/data_hash.hpp"
-#include "hw_profiles/number_path.hpp"
-#include "reports/quantity_text.hpp"
 #include "reports/render/calibration_text.hpp"
-#include "sim/base/input_error.hpp"
 #include "sim/io/outputs.hpp"
 #include "validate/records/gzip.hpp"
-#include "validate/records/machine_check.hpp"
-#include "validate/study/measured_compute.hpp"
-#include "validate/study/profile_patch_text.hpp"
-#include "validate/study/study.hpp"
+#include "validate/study/calibration.hpp"
 
 namespace twinstep::app {
-namespace {
-
-using namespace explore;
-using namespace study;
-
-using io::Outputs;
-
-using validate::Calibration;
-using validate::CollectiveRecord;
-
-/// Why a calibration may not take a record; nothing if it may.
-std::string obstacle_of(CollectiveRecord const& record, hardware::Cluster const& cluster) {
-  if (auto other = validate::other_library(record.library, cluster); !other.empty()) return other;
-  if (!record.is_healthy()) return fmt::format("found a record that calls itself {}", twinstep::quoted(record.health));
-  if (std::ranges::all_of(record.points, &validate::MeasuredPoint::is_outlier))
-    return "found no point that is not an outlier";
-  return {};
-}
-
-/// The records that a calibration of `cluster` may take.
-Study usable(Study study, hardware::Cluster const& cluster) {
-  auto result = Study{.skipped = std::move(study.skipped), .warnings = std::move(study.warnings)};
-  for (auto& record : study.records) {
-    if (auto const obstacle = obstacle_of(record, cluster); !obstacle.empty()) {
-      auto reason = fmt::format("{}: {}", record.id, obstacle);
-      result.skipped.push_back({std::move(record), std::move(reason)});
-    } else {
-      result.records.push_back(std::move(record));
-    }
-  }
-  auto const make = case_maker(cluster);
-  for (auto const& record : result.records) result.cases.push_back(make(record));
-  return result;
-}
-
-validate::FittedNumber number_of(validate::SystemConstant const& fitted, hardware::Cluster cluster) {
-  auto const in_unit = [&](double value) {
-    fitted.constant->set(cluster, value);
-    return fitted.constant->get(cluster);
-  };
-  auto number = validate::FittedNumber{};
-  number.path = fitted.constant->path;
-  number.unit = hw_profiles::number_at(cluster, fitted.constant->path)->unit;
-  number.before = fitted.constant->get(cluster);
-  number.value = in_unit(fitted.value);
-  number.low = in_unit(fitted.value * std::exp(-fitted.spread));
-  number.high = in_unit(fitted.value * std::exp(fitted.spread));
-  number.points = fitted.points;
-  number.left_out = fitted.left_out;
-  return number;
-}
-
-std::int64_t points_of(Study const& study) {
-  auto points = std::int64_t{0};
-  for (auto const& record : study.records)
-    points += std::ranges::count_if(record.points, [](auto const& point) { return !point.is_outlier; });
-  return points;
-}
-
-/// "calibrated on 2026-11-30 to 3 sweeps, 78 points: all_reduce of 8 B to 16 GiB on 16 ranks in 2 nodes; …".
-std::string calibration_text(CalibratedProfile const& profile, Study const& study,
-                             validate::ComputeMeasurements const& measured) {
-  auto text = fmt::format("calibrated on {} to {} sweep{} of collectives, {} points", profile.patch.date,
-                          study.records.size(), study.records.size() == 1 ? "" : "s", points_of(study));
-  if (!measured.kernels.empty()) text += fmt::format(", {} kernels", measured.kernels.size());
-  if (!measured.steps.empty()) text += fmt::format(", {} steps", measured.steps.size());
-  auto separator = ": ";
-  for (auto const& sweep : profile.sweeps) {
-    text += fmt::format("{}{} of {} to {} on {} ranks in {} node{}", separator, name_of(sweep.collective),
-                        reports::memory_text(sweep.smallest), reports::memory_text(sweep.largest), sweep.ranks,
-                        sweep.nodes, sweep.nodes == 1 ? "" : "s");
-    separator = "; ";
-  }
-  return text + fmt::format("; data SHA-256 {}", profile.patch.data_hash);
-}
-
-/// All that was measured, and what it gave.
-struct CalibrationOutcome {
-  Study study;
-  validate::ComputeMeasurements measured;
-  std::vector<validate::CalibrationErrors> compute_errors;
-  CalibratedProfile profile;
-};
-
-/// The contents of files, one after another.
-std::string all_texts(std::vector<std::string> const& files) {
-  auto texts = std::string{};
-  for (auto const& file : files) texts += io::read_text(file);
-  return texts;
-}
-
-/// First collectives, then kernels and steps: a step waits for its collectives.
-CalibrationOutcome calibrate_by(CalibrateOptions const& options, hardware::Cluster const& cluster) {
-  auto const files = sort_by_content(records::read_files(options.files));
-  auto outcome = CalibrationOutcome{};
-  outcome.study = usable(study_of(files.sweeps, cluster), cluster);
-  auto& profile = outcome.profile;
-  profile = {options.cluster, cluster, {{}, data_hash(all_texts(options.files)), today()}, {}, {}, {}};
-  auto const source = fmt::format("twinstep calibrate, {} (data SHA-256 {})", profile.patch.date,
-                                  profile.patch.data_hash.substr(0, 16));
-  auto calibration =
-      validate::calibrate(outcome.study.records, case_maker(cluster), validate::Depth::kCorrections, source);
-  auto calibrated = cluster;
-  apply_calibration(calibration, calibrated);
-  for (auto const& each : calibration.constants) profile.patch.numbers.push_back(number_of(each, cluster));
-  profile.sweeps = std::move(calibration.sweeps);
-  auto skipped = std::vector<std::string>{};
-  outcome.measured = read_compute(files, calibrated, skipped, outcome.study.warnings);
-  for (auto& each : skipped) outcome.study.skipped.push_back({{}, std::move(each)});
-  if (!outcome.measured.kernels.empty() || !outcome.measured.steps.empty()) {
-    auto compute = validate::calibrate_compute(outcome.measured, calibrated.node());
-    std::ranges::move(compute.numbers, std::back_inserter(profile.patch.numbers));
-    outcome.compute_errors = std::move(compute.errors);
-    profile.step_error = std::move(compute.interval);
-  }
-  auto systems = std::set<std::string>{};
-  for (auto const& record : outcome.study.records) systems.insert(record.system);
-  profile.systems = {systems.begin(), systems.end()};
-  profile.calibration = calibration_text(profile, outcome.study, outcome.measured);
-  return outcome;
-}
-
-/// The records as if of one system: a calibration is of one cluster, whatever its logs are called.
-Study as_one_system(std::vector<CollectiveRecord> records, hardware::Cluster const& cluster) {
-  auto study = Study{.records = std::move(records)};
-  auto const make = case_maker(cluster);
-  for (auto& record : study.records) record.system = cluster.name;
-  for (auto const& record : study.records) study.cases.push_back(make(record));
-  return study;
-}
-
-reports::CalibrationReport report_of(CalibrationOutcome const& outcome, std::string const& out) {
-  auto const& profile = outcome.profile;
-  auto report = reports::CalibrationReport{};
-  report.cluster = profile.before.name;
-  report.out = out;
-  report.calibration = profile.calibration;
-  report.data_hash = profile.patch.data_hash;
-  for (auto const& each : profile.patch.numbers)
-    report.numbers.push_back(
-        {each.path, each.unit, each.before, each.value, (each.high - each.low) / 2, each.points, each.left_out});
-  for (auto const& each : profile.sweeps)
-    report.sweeps.push_back(
-        {std::string{name_of(each.collective)}, each.ranks, each.nodes, each.smallest, each.largest});
-  for (auto const& each : outcome.compute_errors)
-    report.kernels.push_back({each.kind, each.points, each.before, each.fitted, each.held_out});
-  for (auto const& each : outcome.study.skipped) report.skipped.push_back(each.reason);
-  report.accuracy.sizes = names_of_sizes();
-  if (outcome.study.records.empty()) return report;
-  auto const before = as_one_system(outcome.study.records, profile.before);
-  report.accuracy.predictors.push_back(accuracy_of(predict_as_is("the profile as it was", before), before));
-  for (auto& each : cross_validate(before, profile.before, Counted::kAll))
-    if (each.systems > 0) report.accuracy.predictors.push_back(std::move(each));
-  return report;
-}
-
-}  // namespace
 
 int calibrate(CalibrateOptions const& options) {
   auto inputs = options.files;
   inputs.push_back(options.cluster);  // or else the profile would name itself
-  auto outputs = Outputs{std::move(inputs)};
+  auto outputs = io::Outputs{std::move(inputs)};
   outputs.expect("--out", options.out);
   auto const cluster = read_machine(options.cluster, {});
-  auto const outcome = calibrate_by(options, cluster);
-  auto const& [study, measured, errors, profile] = outcome;
-  if (study.records.empty() && measured.kernels.empty() && measured.steps.empty())
-    throw InputError{fmt::format("{}: found no measurement to calibrate {} by{}; give sweeps, kernels or steps of it",
-                                 options.files.front(), cluster.name,
-                                 study.skipped.empty() ? "" : " (" + study.skipped.front().reason + ")")};
-  for (auto const& warning : study.warnings) warn(warning);
-  for (auto const& oddity : oddities_of(study)) warn(oddity);
-  auto const report = report_of(outcome, options.out);
-  outputs.write(options.out, profile_patch_text(profile, options.out));
+  auto const outcome = study::calibrate(options.cluster, cluster, records::read_files(options.files), today());
+  for (auto const& warning : outcome.study.warnings) warn(warning);
+  for (auto const& oddity : study::oddities_of(outcome.study)) warn(oddity);
+  auto const report = study::report_of(outcome, options.out);
+  outputs.write(options.out, study::profile_patch_text(outcome.profile, options.out));
   print(options.as_json ? reports::calibration_json(report)
                         : reports::calibration_text(report, standard_output_style()));
   outputs.commit();
