@@ -437,7 +437,7 @@ TEST_CASE("a scenario may come through a pipe, since no result is read twice", "
   auto const file = folder.write("small.json", small_scenario());
   auto const piped = run_shell("cat " + file + " | TWINSTEP report /dev/stdin --set network.free=true");
   CHECK(piped.exit_code == 0);
-  CHECK_THAT(piped.out, Catch::Contains("/dev/stdin, SHA-256 "));
+  CHECK_THAT(piped.out, Catch::Contains("/dev/stdin, SHA-256"));
   CHECK_THAT(piped.out, Catch::Contains("Sensitivity"));
 }
 
