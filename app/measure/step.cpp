@@ -17,7 +17,6 @@
 #include "sim/io/timeline_json.hpp"
 #include "sim/program/checks.hpp"
 #include "strategies/compile.hpp"
-#include "validate/measure/emulate.hpp"
 #include "validate/measure/step_runs.hpp"
 
 namespace twinstep::app {

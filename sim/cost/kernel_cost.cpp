@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
+
+#include <boost/math/special_functions/erf.hpp>
 
 #include "sim/base/check.hpp"
 
@@ -122,6 +125,17 @@ KernelDemand KernelModel::demand(Work const& work, std::int64_t elements, std::i
   auto const is_plain = elementwise.function == Function::kTransformer && elementwise.type == DataType::kFp32;
   auto const reached = is_plain ? gemm_memory_ : memory_[static_cast<std::size_t>(elementwise.function)];
   return {start_, Duration{}, inflated(Bytes{elements * elementwise.bytes_per_element}, reached)};
+}
+
+double expected_latest(std::int64_t ranks) {
+  auto const n = static_cast<double>(ranks);
+  auto const share = (n - 0.375) / (n + 0.25);
+  return std::numbers::sqrt2 * boost::math::erf_inv(2 * share - 1);
+}
+
+double wait_for_latest(hardware::Cluster const& cluster, std::int64_t ranks) {
+  auto const behind = expected_latest(ranks) - expected_latest(std::min(ranks, cluster.node().gpus));
+  return 1 + cluster.stack.rank_spread.value * behind;
 }
 
 }  // namespace twinstep::cost

@@ -10,6 +10,16 @@
 /// What a kernel costs, from its shape.
 namespace twinstep::cost {
 
+/// How far the slowest of `ranks` is expected behind the mean, in standard deviations, if their times are spread
+/// normally: the quantile at (ranks - 0.375) / (ranks + 0.25) (Blom, Statistical Estimates and Transformed
+/// Beta-Variables, 1958). 0 for one rank, 1.43 for 8 (exactly 1.424), 2.59 for 128, 4.0 for 16,384.
+[[nodiscard]] double expected_latest(std::int64_t ranks);
+
+/// How many times as long kernels of `ranks` take as in one node alone: each rank waits for the latest of all, and GPUs
+/// of one kind differ, as their chips and clocks do (Stack::rank_spread). Efficiencies of the profiles come from whole
+/// nodes, so one node's own latest rank is in them already. 1 within one node; in every step the whole wait is exposed.
+[[nodiscard]] double wait_for_latest(hardware::Cluster const& cluster, std::int64_t ranks);
+
 /// What one kernel asks of its GPU. Alone, it takes start + max(compute, memory / HBM bandwidth).
 struct KernelDemand {
   Duration start;    ///< before it does anything
@@ -28,7 +38,7 @@ struct KernelDemand {
 /// PyTorch's default (torch.backends.cudnn.allow_tf32). The attention is the kernel that the stack names, if the GPU
 /// has it. `elementwise` is for casts and copies, so a model in fp32 goes without.
 ///
-/// All of it takes `wait` times as long: latest_rank.hpp.
+/// All of it takes `wait` times as long (`wait_for_latest`).
 /// Compute slows by the SMs that running communication kernels hold, held_sms of each: in proportion, or, for GEMMs
 /// whose tile is known, by the waves of tiles that the others need more. Alone a GEMM has no waves: its efficiency was
 /// fitted on whole kernels, and neither tiles nor waves explain what is left in llm-foundry's single-node table. Terms

@@ -1,4 +1,4 @@
 twinstep_library(sim_cost
-  SOURCES cost/kernel_cost.cpp cost/latest_rank.cpp
-  HEADERS cost/kernel_cost.hpp cost/latest_rank.hpp
+  SOURCES cost/kernel_cost.cpp
+  HEADERS cost/kernel_cost.hpp
   DEPENDS sim_base sim_hardware sim_program)

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "sim/cost/kernel_cost.hpp"
-#include "sim/cost/latest_rank.hpp"
 #include "sim/hardware/cluster.hpp"
 #include "sim/topology/topology.hpp"
 

@@ -146,7 +146,7 @@ struct Stack {
   /// nothing else fits on them, 0 if only memory bandwidth is shared.
   Sourced<double> held_sms{1.0};
   /// Standard deviation of the time that ranks take for the same kernels, as a share of it: every rank waits for the
-  /// latest (sim/cost/latest_rank.hpp).
+  /// latest (sim/cost/kernel_cost.hpp).
   Sourced<double> rank_spread{0.0};
   std::vector<FittedFamily> fitted_on;
   bool operator==(Stack const&) const = default;

@@ -3,10 +3,10 @@
 
 #include "sim/base/units.hpp"
 #include "sim/collectives/dispatch.hpp"
-#include "sim/collectives/execute.hpp"
 #include "sim/collectives/pipeline.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/collective_kinds.hpp"
+#include "tests/support/execution.hpp"
 
 using namespace twinstep;
 using namespace twinstep::collectives;

@@ -3,9 +3,9 @@
 
 #include "sim/base/input_error.hpp"
 #include "sim/collectives/algorithms.hpp"
-#include "sim/collectives/execute.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/clusters.hpp"
+#include "tests/support/execution.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;

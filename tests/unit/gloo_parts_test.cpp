@@ -5,10 +5,9 @@
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/programs.hpp"
-#include "validate/cpu/gloo/clock_offset.hpp"
 #include "validate/cpu/gloo/gloo_job.hpp"
 #include "validate/cpu/gloo/socket.hpp"
-#include "validate/cpu/gloo/tcp_store.hpp"
+#include "validate/cpu/gloo/word_store.hpp"
 #include "validate/launch/local_ranks.hpp"
 
 using namespace twinstep;

@@ -1,5 +1,4 @@
-#include "sim/cost/latest_rank.hpp"
-
+#include "sim/cost/kernel_cost.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;

@@ -6,7 +6,6 @@
 #include "tests/support/executors.hpp"
 #include "tests/support/four_ranks.hpp"
 #include "validate/measure/collective_sweep.hpp"
-#include "validate/measure/emulate.hpp"
 #include "validate/measure/kernels.hpp"
 #include "validate/measure/step_runs.hpp"
 

@@ -3,7 +3,7 @@
 #include "tests/support/fake_cuda/fake_device.hpp"
 #include "validate/cpu/executor.hpp"
 #include "validate/measure/backends.hpp"
-#include "validate/measure/verification.hpp"
+#include "validate/measure/collective_sweep.hpp"
 
 using namespace twinstep;
 using namespace twinstep::measure;

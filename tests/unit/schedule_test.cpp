@@ -3,9 +3,9 @@
 #include <set>
 
 #include "sim/base/input_error.hpp"
-#include "sim/collectives/execute.hpp"
 #include "sim/collectives/pipeline.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/execution.hpp"
 
 using namespace twinstep;
 using namespace twinstep::collectives;

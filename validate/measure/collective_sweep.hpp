@@ -6,6 +6,8 @@
 #include <functional>
 #include <optional>
 
+#include "validate/measure/exchange.hpp"
+#include "validate/measure/executor.hpp"
 #include "validate/measure/sampling.hpp"
 
 namespace twinstep::measure {
@@ -56,5 +58,13 @@ struct Beside {
 /// The same of two exchanges, for each size of `sweep`, which has the first one. Nothing is verified.
 void sweep_beside(Executor& executor, CollectiveSweep const& sweep, Exchange const& other,
                   std::function<void(Bytes size, std::array<Beside, 2> const&)> const& take);
+
+/// Runs one exchange on known values and counts the elements, over all ranks, that come out other than they must. Every
+/// process of the job gets the count.
+///
+/// @param capacity  elements of the persistent buffers that it works in, at least those of the exchange: the largest of
+///   a sweep, so that all sizes share them
+/// Cost: the exchange, and a look at every element received.
+[[nodiscard]] std::int64_t count_wrong(Executor& executor, Exchange const& exchange, std::int64_t capacity);
 
 }  // namespace twinstep::measure

@@ -3,10 +3,22 @@
 #include <span>
 #include <string_view>
 
+#include "sim/program/step_program.hpp"
 #include "validate/measure/executor.hpp"
-#include "validate/measure/known_values.hpp"
 
 namespace twinstep::measure {
+
+/// Fills fresh buffers of a program as `Executor::run` promises. Parameters are alike on all ranks, as replicas are.
+class KnownValues {
+ public:
+  /// From now on buffers are those of `program`, which must outlive the calls.
+  void belong_to(program::StepProgram const& program) { program_ = &program; }
+
+  void operator()(RankId rank, std::string_view name, std::string_view scope, std::span<double> values) const;
+
+ private:
+  program::StepProgram const* program_ = nullptr;
+};
 
 /// What the executors on a real clock share: how their processes agree.
 class RealExecutor : public Executor {

@@ -5,6 +5,7 @@
 #include <gloo/config.h>
 #include <list>
 #include <map>
+#include <string>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -12,10 +13,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/check.hpp"
 #include "sim/program/matching.hpp"
-#include "validate/cpu/gloo/clock_offset.hpp"
 #include "validate/cpu/gloo/gloo_transport.hpp"
-#include "validate/cpu/gloo/packed.hpp"
 #include "validate/cpu/gloo/peers.hpp"
 #include "validate/cpu/rank_record.hpp"
 #include "validate/cpu/step_threads.hpp"
@@ -23,6 +23,36 @@
 
 namespace twinstep::cpu {
 namespace {
+
+/// Plain values as bytes, for another process of the same program, and back.
+template <class T>
+requires std::is_trivially_copyable_v<T> std::string packed(T const& value) {
+  auto bytes = std::string(sizeof value, '\0');
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+
+template <class T>
+requires std::is_trivially_copyable_v<T> std::string packed(std::vector<T> const& values) {
+  auto bytes = std::string(values.size() * sizeof(T), '\0');
+  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+/// Requires bytes of so many whole values.
+template <class T>
+requires std::is_trivially_copyable_v<T> std::vector<T> unpacked_all(std::string const& bytes) {
+  TWINSTEP_CHECK(bytes.size() % sizeof(T) == 0, "all processes of a job run one program");
+  auto values = std::vector<T>(bytes.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+template <class T>
+T unpacked(std::string const& bytes) {
+  TWINSTEP_CHECK(bytes.size() == sizeof(T), "all processes of a job run one program");
+  return unpacked_all<T>(bytes).front();
+}
 
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
@@ -183,6 +213,21 @@ GlooFacts const& GlooJob::facts() const {
 
 timeline::Timeline GlooJob::run(program::StepProgram const& program, Environment& environment) {
   return implementation_->run(program, environment);
+}
+
+std::chrono::nanoseconds clock_offset(std::function<std::chrono::nanoseconds()> const& now,
+                                      std::function<std::chrono::nanoseconds()> const& ask) {
+  auto smallest = std::chrono::nanoseconds::max();
+  auto offset = std::chrono::nanoseconds{0};
+  for (auto i = 0; i < kClockQuestions; ++i) {
+    auto const sent = now();
+    auto const theirs = ask();
+    auto const round_trip = now() - sent;
+    if (round_trip >= smallest) continue;
+    smallest = round_trip;
+    offset = theirs - (sent + round_trip / 2);
+  }
+  return offset;
 }
 
 }  // namespace twinstep::cpu

@@ -1,5 +1,3 @@
-#include "validate/cpu/gloo/tcp_store.hpp"
-
 #include <atomic>
 #include <cstring>
 #include <map>
@@ -13,6 +11,7 @@
 
 #include "sim/base/input_error.hpp"
 #include "validate/cpu/gloo/socket.hpp"
+#include "validate/cpu/gloo/word_store.hpp"
 
 // A client says kGreeting and gets it back. Then, as often as it likes: 's' and two texts, key and word, answered by
 // 'y'; or 'g' and a key, answered by 'y' and a text, or by 'n'. A text is its size (32 bits, little end first) and its

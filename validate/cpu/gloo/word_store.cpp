@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "sim/base/input_error.hpp"
-#include "validate/cpu/gloo/tcp_store.hpp"
 
 namespace twinstep::cpu {
 namespace {

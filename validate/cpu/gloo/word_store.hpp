@@ -31,4 +31,10 @@ class WordStore {
 /// Throws InputError if it cannot be had within `patience`, or is something else.
 [[nodiscard]] std::unique_ptr<WordStore> open_store(launch::Launch const& launch, std::chrono::milliseconds patience);
 
+/// A store at `address`:`port` for processes on several hosts: words by key, kept by process 0, which serves them from
+/// a thread until the store is closed. Small and slow; it is used only while processes find each other. Throws
+/// InputError if process 0 cannot listen there, or the others do not reach it within `patience`.
+[[nodiscard]] std::unique_ptr<WordStore> open_tcp_store(std::string const& address, std::string const& port,
+                                                        bool serves, std::chrono::milliseconds patience);
+
 }  // namespace twinstep::cpu

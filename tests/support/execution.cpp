@@ -1,4 +1,4 @@
-#include "sim/collectives/execute.hpp"
+#include "tests/support/execution.hpp"
 
 #include <algorithm>
 #include <limits>
