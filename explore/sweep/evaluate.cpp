@@ -11,7 +11,6 @@
 #include "sim/base/input_error.hpp"
 #include "sim/io/document_text.hpp"
 #include "sim/io/document_value.hpp"
-#include "sim/io/unknown_key.hpp"
 
 namespace twinstep::explore::sweep {
 

@@ -9,7 +9,6 @@
 #include "sim/base/utf8.hpp"
 #include "sim/io/document_value.hpp"
 #include "sim/io/quantity.hpp"
-#include "sim/io/unknown_key.hpp"
 
 namespace twinstep::io {
 namespace {

@@ -25,6 +25,12 @@ struct Source {
   bool has_lines = true;  ///< messages give line and column; false for one-line texts such as a --set
 };
 
+/// A key is misspelt, or stands where it means nothing: `Node::allow_only` throws it, because no value could be right.
+class UnknownKey : public InputError {
+ public:
+  using InputError::InputError;
+};
+
 /// One JSON value with its place. Accessors check the type and throw InputError with
 /// "file:line:column: /path: found …, expected …; way out".
 ///
