@@ -122,6 +122,10 @@ class Node {
 /// written.
 [[nodiscard]] Node merge(Node const& base, Node const& patch);
 
+/// `base` with the value at a dotted path replaced, as `with_change` does (change.hpp); it keeps the place where it was
+/// written. Throws InputError where the path leads through a number.
+[[nodiscard]] Node with_value(Node const& base, std::string_view path, Node const& value);
+
 /// The object `base` with its member `key` set to `member`, and without it.
 [[nodiscard]] Node with_member(Node const& base, std::string_view key, Node const& member);
 [[nodiscard]] Node without_member(Node const& base, std::string_view key);
