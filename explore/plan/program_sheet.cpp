@@ -34,8 +34,7 @@ class Passes {
   [[nodiscard]] Pass of(Operation const& op) const {
     if (!op.scope.exists()) return Pass::kForward;
     auto const pass = program_.pass_of(op.scope);
-    if (pass == program::Pass::kForward) return Pass::kForward;
-    return goes_back(pass) ? Pass::kBackward : Pass::kUpdate;
+    return pass == Pass::kNone ? Pass::kUpdate : pass;
   }
   /// Whether it lies between the first and the last matrix product of a micro-batch.
   [[nodiscard]] bool is_covered(std::size_t op) const { return is_covered_[op]; }
@@ -46,7 +45,7 @@ class Passes {
     for (std::size_t i = 0; i < role.operations.size(); ++i) {
       if (role.operations[i].is_on_host() || role.operations[i].stream.index() != 0) continue;
       auto const now = of(role.operations[i]);
-      if (before == Pass::kForward && now == Pass::kBackward) turn = i;
+      if (before == Pass::kForward && goes_back(now)) turn = i;
       before = now;
     }
     return turn;

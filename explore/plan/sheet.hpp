@@ -5,11 +5,12 @@
 #include <cstdint>
 
 #include "sim/base/units.hpp"
+#include "sim/program/kinds.hpp"
 
 /// What one rank does in a step, added up: the terms of the closed form.
 namespace twinstep::explore::plan {
 
-enum class Pass : std::uint8_t { kForward, kBackward, kUpdate };
+using program::Pass;
 
 /// What a pass is busy with. All are seconds.
 enum class Part : std::uint8_t {
@@ -52,8 +53,10 @@ class Sheet {
  private:
   static constexpr std::size_t kParts = 8;
   static constexpr std::size_t kCells = 3 * kParts;
+  /// What goes back through the model is one row, and what is no pass belongs to the update.
   [[nodiscard]] static constexpr std::size_t index(Pass pass, Part part) {
-    return static_cast<std::size_t>(pass) * kParts + static_cast<std::size_t>(part);
+    auto const row = pass == Pass::kForward ? std::size_t{0} : goes_back(pass) ? std::size_t{1} : std::size_t{2};
+    return row * kParts + static_cast<std::size_t>(part);
   }
   std::array<double, kCells> seconds_{};
 };
