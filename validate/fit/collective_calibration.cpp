@@ -7,7 +7,6 @@
 
 #include "sim/collectives/benchmark.hpp"
 #include "validate/fit/error_bands.hpp"
-#include "validate/fit/size_correction.hpp"
 
 namespace twinstep::validate {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "hw_profiles/number_path.hpp"
 #include "sim/base/input_error.hpp"
-#include "validate/fit/compute_study.hpp"
+#include "validate/fit/compute_fit.hpp"
 #include "validate/score/averages.hpp"
 #include "validate/score/step_intervals.hpp"
 

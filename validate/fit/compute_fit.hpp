@@ -2,8 +2,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "validate/fit/compute_calibration.hpp"
 
@@ -30,8 +32,8 @@ struct ComputeNumberInfo {
 };
 [[nodiscard]] ComputeNumberInfo const& info_of(ComputeNumber number);
 
-using ComputeValues =
-    std::array<double, kComputeNumbers>;  ///< by ComputeNumber, in the units of hw_profiles::number_at
+/// By ComputeNumber, in the units of hw_profiles::number_at.
+using ComputeValues = std::array<double, kComputeNumbers>;
 
 [[nodiscard]] ComputeValues values_of(hardware::Node const& node);
 /// `node` with these values.
@@ -55,5 +57,39 @@ struct ComputeFit {
 /// factor on both rates of attention where no attention was. Residuals are logarithms of predicted over measured, of
 /// which outliers beyond some 5 % count less and less (Cauchy's loss); the prior's values are one observation more.
 [[nodiscard]] ComputeFit fit_compute(ComputeMeasurements const& measured, hardware::Node const& prior);
+
+/// A measured kernel, copy or step in all of its predictions, in seconds.
+struct StudiedPoint {
+  std::string kind;  ///< as in CalibrationErrors
+  double measured = 0;
+  double before = 0;               ///< by the prior
+  double fitted = 0;               ///< by the fit that saw it
+  std::optional<double> held_out;  ///< by the one of five fits that did not; nothing below ten points
+};
+
+/// Fits the numbers of `prior` to all kernels that ran alone, copies and steps, and once more without each fifth of
+/// them in turn. The prior must outlive it.
+class ComputeStudy {
+ public:
+  ComputeStudy(ComputeMeasurements const& measured, hardware::Node const& prior);
+
+  [[nodiscard]] ComputeFit const& fit() const { return fit_; }
+  [[nodiscard]] std::vector<StudiedPoint> const& points() const { return points_; }
+  [[nodiscard]] ComputeValues before() const { return values_of(prior_); }
+
+  /// A standard deviation of the logarithm of a number: the jackknife's; without the five fits, that of as many
+  /// measurements as decide it.
+  [[nodiscard]] double spread(std::size_t number) const;
+
+ private:
+  void predict(hardware::Node const& node, double StudiedPoint::*store);
+  void hold_out(std::size_t fold);
+
+  ComputeMeasurements sample_;
+  hardware::Node const& prior_;
+  ComputeFit fit_;
+  std::vector<StudiedPoint> points_;
+  std::vector<ComputeValues> folds_;
+};
 
 }  // namespace twinstep::validate

@@ -1,7 +1,7 @@
-#include "validate/fit/compute_study.hpp"
-
 #include <algorithm>
 #include <cmath>
+
+#include "validate/fit/compute_fit.hpp"
 
 namespace twinstep::validate {
 namespace {

@@ -1,11 +1,10 @@
-#include "validate/fit/size_correction.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
 
 #include "sim/collectives/correction.hpp"
+#include "validate/fit/collective_calibration.hpp"
 #include "validate/fit/least_squares.hpp"
 #include "validate/fit/residuals.hpp"
 
