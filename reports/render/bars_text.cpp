@@ -1,11 +1,10 @@
-#include "reports/render/bars_text.hpp"
-
 #include <algorithm>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "reports/render/chart_text.hpp"
 #include "reports/render/page_parts.hpp"
 #include "reports/render/text_canvas.hpp"
 #include "reports/table.hpp"

@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "reports/render/bars_text.hpp"
-#include "reports/render/plane_text.hpp"
 #include "reports/render/text_canvas.hpp"
 #include "sim/base/input_error.hpp"
 

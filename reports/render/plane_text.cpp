@@ -1,10 +1,9 @@
-#include "reports/render/plane_text.hpp"
-
 #include <algorithm>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "reports/render/chart_text.hpp"
 #include "reports/render/page_parts.hpp"
 #include "sim/base/input_error.hpp"
 

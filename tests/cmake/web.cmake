@@ -3,7 +3,7 @@ if(TWINSTEP_SANITIZE OR NOT CMAKE_BUILD_TYPE STREQUAL "Release")
   return()
 endif()
 add_executable(write_page web/write_page.cpp web/every_chart.cpp)
-target_link_libraries(write_page PRIVATE twinstep_flags fmt::fmt reports)
+target_link_libraries(write_page PRIVATE twinstep_flags fmt::fmt reports_render)
 
 find_program(TWINSTEP_NODE NAMES node nodejs)
 find_program(TWINSTEP_CHROMIUM NAMES chromium chromium-browser google-chrome)
