@@ -7,15 +7,15 @@ using namespace twinstep::explore;
 
 namespace {
 
-constexpr auto kScenario = R"({
+constexpr auto kTwoNodes = R"({
   "cluster": {"profile": "flat-switch", "nodes": 2, "stack": "none"},
   "model": {"family": "mlp", "widths": [64, 64]},
   "training": {"micro_batch": 1, "global_batch": 4, "precision": "fp32"},
   "strategy": {"name": "ddp"}
 })";
 
-Question question() {
-  return question_of(io::parse({"here/scenario.json", kScenario}));
+Question two_nodes() {
+  return question_of(io::parse({"here/scenario.json", kTwoNodes}));
 }
 
 Scenario only(Question const& question) {
@@ -25,7 +25,7 @@ Scenario only(Question const& question) {
 }  // namespace
 
 TEST_CASE("a variation of a question leaves the question as it was", "[ask]") {
-  auto const asked = question();
+  auto const asked = two_nodes();
   auto const varied = asked.with("training.global_batch", io::value_node(std::int64_t{8}));
   CHECK(only(varied).plan.global_batch == 8);
   CHECK(only(asked).plan.global_batch == 4);
@@ -34,7 +34,7 @@ TEST_CASE("a variation of a question leaves the question as it was", "[ask]") {
 
 TEST_CASE("variations share the cluster on which they agree, and its machine, and have their own where they differ",
           "[ask]") {
-  auto const asked = question();
+  auto const asked = two_nodes();
   auto const scenario = only(asked);
   auto const of_other_batch = only(asked.with("training.global_batch", io::value_node(std::int64_t{8})));
   CHECK(of_other_batch.cluster == scenario.cluster);
@@ -50,7 +50,7 @@ TEST_CASE("variations share the cluster on which they agree, and its machine, an
 TEST_CASE("what is wrong with a change names the option in which it stands", "[ask]") {
   auto const error_of = [](io::Change const& change) {
     try {
-      static_cast<void>(read_scenarios(question().with({change})));
+      static_cast<void>(read_scenarios(two_nodes().with({change})));
     } catch (InputError const& error) {
       return std::string{error.what()};
     }
