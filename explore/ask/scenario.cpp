@@ -39,14 +39,14 @@ void check_rates(io::Node const& document, io::Node const& training, Scenario co
     place.fail(fmt::format("{} has no rate for {}", gpu.name, name_of(type)),
                fmt::format("set training.{} to one of {}, or use another GPU", key, fmt::join(known, ", ")));
   };
-  check("precision", scenario.plan.precision);
-  if (scenario.plan.linear_type) check("linear_type", *scenario.plan.linear_type);
+  check("precision", scenario.plan.kernels.precision);
+  if (scenario.plan.kernels.linear_type) check("linear_type", *scenario.plan.kernels.linear_type);
 }
 
 /// Nothing can be offloaded to drives that a node does not have.
 void check_drives(io::Node const& strategy, Scenario const& scenario) {
-  using enum strategies::OffloadOptions::Place;
-  auto const& offload = scenario.plan.offload;
+  using enum strategies::OffloadPlace;
+  auto const& offload = scenario.plan.states.offload;
   if (scenario.cluster->node().drives || (offload.optimizer != kNvme && offload.parameters != kNvme)) return;
   strategy.at("offload")
       .at(offload.optimizer == kNvme ? "optimizer" : "parameters")
@@ -77,9 +77,9 @@ Scenario common_of(io::Node const& document, std::string const& folder, std::sha
 }  // namespace
 
 std::string Scenario::title() const {
-  return one_line(fmt::format("{}, {}, {} rank{} on {} × {} ({}){}", model_name(model), strategy_title, plan.ranks,
-                              plan.ranks == 1 ? "" : "s", cluster->nodes(), cluster->node().name, cluster->name,
-                              network_is_free ? ", communication free" : ""));
+  return one_line(fmt::format("{}, {}, {} rank{} on {} × {} ({}){}", model_name(model), strategy_title,
+                              plan.parallel.ranks, plan.parallel.ranks == 1 ? "" : "s", cluster->nodes(),
+                              cluster->node().name, cluster->name, network_is_free ? ", communication free" : ""));
 }
 
 Scenario on(hardware::Cluster cluster, Scenario scenario) {

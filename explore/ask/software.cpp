@@ -16,23 +16,10 @@ constexpr std::string_view kPyTorchStack = "pytorch-eager";
 
 }  // namespace
 
+// Not Megatron-Core's for Megatron-LM, so that frameworks are compared with one attention kernel; and not DeepSpeed's,
+// whose kernels are of 2022: it would tell frameworks apart by their age.
 std::string_view stack_of(strategies::StrategyName strategy) {
-  using enum strategies::StrategyName;
-  switch (strategy) {
-    // Not Megatron-Core's, so that frameworks are compared with one attention kernel.
-    case kMegatron: return kMegatronStack;
-    case kNaive:
-    case kDdp:
-    case kZero1:
-    case kZero2:
-    case kZero3:
-    case kFsdp1:
-    case kFsdp2:
-    case kDeepSpeed1:  // its own stack is of 2022's kernels: it would tell frameworks apart by their age
-    case kDeepSpeed2:
-    case kDeepSpeed3: break;
-  }
-  return kPyTorchStack;
+  return traits_of(strategy).family == strategies::Family::kMegatron ? kMegatronStack : kPyTorchStack;
 }
 
 hardware::Cluster with_software(hardware::Cluster cluster, strategies::StrategyName strategy) {

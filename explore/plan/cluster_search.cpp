@@ -76,7 +76,7 @@ ClusterSearch::ClusterSearch(PlanQuestion const& asked, explore::Question questi
   auto const& node = base_.cluster->node();
   goal_ = goal_on(asked.goal, node);
   if (price) price_ = price_on(*price, node);
-  counts_ = GpuCounts{*base_.cluster, base_.plan.global_batch};
+  counts_ = GpuCounts{*base_.cluster, base_.plan.batch.global_batch};
   auto const own = base_.cluster->gpus();
   asked_ = counts_.asked(asked.gpus.empty() ? std::vector<GpuRange>{{own, own}} : asked.gpus);
   possible_ = counts_.possible();
@@ -97,7 +97,7 @@ void ClusterSearch::leave_out_what_cannot_be_read() {
 }
 
 std::int64_t ClusterSearch::batch_tokens() const {
-  return base_.plan.global_batch * base_.plan.sequence_length;
+  return base_.plan.batch.global_batch * base_.plan.batch.sequence_length;
 }
 
 explore::Question ClusterSearch::on_nodes(std::int64_t nodes) const {
@@ -174,7 +174,7 @@ std::vector<reports::RejectedPlans> ClusterSearch::rejected_on(std::int64_t gpus
   auto rejected = Rejected{base_.cluster->name, gpus};
   for (auto const& each : found.too_large) rejected.add(each);
   for (auto const& each : space.too_large) rejected.add(each, space.capacity);
-  for (auto const& each : found.plans) rejected.found(each.candidate.plan.strategy);
+  for (auto const& each : found.plans) rejected.found(each.candidate.plan.strategy.name());
   for (auto const& [strategy, reason] : space.refused) rejected.add(strategy, reason);
   return std::move(rejected).by_nearness([&](Candidate const& nearest) {
     if (progress_) progress_();

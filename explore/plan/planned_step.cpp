@@ -7,15 +7,6 @@
 namespace twinstep::explore::plan {
 namespace {
 
-/// Ranks that share one copy of what is sharded; 1 where every rank holds everything.
-std::int64_t group_of(strategies::Plan const& plan) {
-  using enum strategies::StrategyName;
-  auto const is_replicated =
-      plan.strategy == kNaive || plan.strategy == kDdp ||
-      (plan.strategy == kFsdp1 && plan.fsdp.sharding == strategies::FsdpOptions::Sharding::kNoShard);
-  return is_replicated ? 1 : strategies::shard_ranks(plan);
-}
-
 /// The options of a strategy that no column shows: "reshard_after_forward false", "HYBRID_SHARD".
 std::string other_options(StrategyChoice const& strategy) {
   auto const json = io::parse({"strategy", strategy_json(strategy), false});
@@ -32,8 +23,8 @@ std::string other_options(StrategyChoice const& strategy) {
 }
 
 /// "none", "optimizer", "parameters + activations", "optimizer (NVMe)". Parameters never go without the optimizer.
-std::string offload_text(strategies::OffloadOptions const& offload) {
-  using enum strategies::OffloadOptions::Place;
+std::string offload_text(strategies::Offload const& offload) {
+  using enum strategies::OffloadPlace;
   auto const at = [](std::string const& what, auto place) { return place == kNvme ? what + " (NVMe)" : what; };
   auto parts = std::vector<std::string>{};
   if (offload.optimizer != kNone && offload.optimizer != offload.parameters)
@@ -47,8 +38,8 @@ std::string offload_text(strategies::OffloadOptions const& offload) {
 
 Bytes checkpoint_bytes(strategies::ModelSpec const& model, strategies::Plan const& plan) {
   using enum strategies::Optimizer;
-  auto const moment = plan.optimizer == kAdamW8Bit ? Bytes{1} : size_of(master_type(plan));
-  auto const moments = plan.optimizer == kSgdMomentum ? 1 : 2;
+  auto const moment = plan.states.optimizer == kAdamW8Bit ? Bytes{1} : size_of(master_type(plan));
+  auto const moments = plan.states.optimizer == kSgdMomentum ? 1 : 2;
   auto const master = has_master_copy(plan) ? size_of(master_type(plan)) : Bytes{};
   return (size_of(held_type(plan)) + master + moment * moments) * parameter_count(model);
 }
@@ -61,12 +52,12 @@ reports::PlannedStep planned_step(hardware::Cluster const& cluster, Simulated co
           .gpus = cluster.gpus(),
           .strategy = std::string{name_of(candidate.plan.strategy)},
           .options = other_options(candidate.strategy),
-          .shard_group = group_of(candidate.plan),
+          .shard_group = is_sharded(candidate.plan) ? shard_ranks(candidate.plan) : 1,
           .micro_batch = candidate.work.micro_batch,
           .accumulation = accumulation,
           .is_continued = accumulation > kLongestWhole,
           .recompute = recompute_text(candidate.work),
-          .offload = offload_text(candidate.plan.offload),
+          .offload = offload_text(candidate.plan.states.offload),
           .estimate = candidate.estimate.step_time,
           .step_time = summary.step_time,
           .exposed = summary.exposed_communication,

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "explore/ask/ask.hpp"
-#include "explore/ask/offered_strategies.hpp"
 #include "explore/ask/parallel.hpp"
 #include "explore/plan/steady_step.hpp"
 #include "reports/quantity_text.hpp"
@@ -37,10 +36,10 @@ Strategies read_strategies(Setup const& question, Space& space) {
   auto const& [scenario, training, searched] = question;
   auto out = Strategies{};
   auto const& node = scenario.cluster->node();
-  auto const layout = RankLayout{.ranks = scenario.plan.ranks,
+  auto const layout = RankLayout{.ranks = scenario.plan.parallel.ranks,
                                  .gpus_per_node = node.gpus,
                                  .has_drives = node.drives.has_value(),
-                                 .accumulates = scenario.plan.global_batch > scenario.plan.ranks};
+                                 .accumulates = scenario.plan.batch.global_batch > scenario.plan.parallel.ranks};
   for (auto& choice : strategy_choices(layout)) {
     auto const json = io::parse({"strategy", strategy_json(choice), false});
     auto const name = std::string{json.at("name").string()};
@@ -228,14 +227,14 @@ Space estimate_all(Setup const& question) {
   if (strategies.plans.empty()) return space;
   auto const machines = Machines{question.scenario};
   auto const& model = question.scenario.model;
-  auto const samples = question.scenario.plan.global_batch / question.scenario.plan.ranks;
+  auto const samples = question.scenario.plan.batch.global_batch / question.scenario.plan.parallel.ranks;
   auto const works = work_choices(model, samples);
   auto own = std::vector<OwnWork>{};
   for (std::size_t i = 0; i < machines.count(); ++i)
     own.push_back(own_work(model, strategies.plans.front(), machines.machine(i)));
   auto const strategy_part = map_indices(strategies.plans.size(), [&](std::size_t i) {
     auto const& plan = strategies.plans[i];
-    return strategy_terms(model, plan, machines.of(plan.strategy), own[machines.index_of(plan.strategy)]);
+    return strategy_terms(model, plan, machines.of(plan.strategy.name()), own[machines.index_of(plan.strategy.name())]);
   });
   auto const work_part = map_indices(works.size() * machines.count(), [&](std::size_t i) {
     auto const plan = with_choice(strategies.plans.front(), works[i % works.size()]);
@@ -244,7 +243,7 @@ Space estimate_all(Setup const& question) {
   auto const& node = question.scenario.cluster->node();
   space.capacity = {node.gpu.memory_capacity.value, host_share(node)};
   for (std::size_t s = 0; s < strategies.plans.size(); ++s) {
-    auto const* const parts = &work_part[machines.index_of(strategies.plans[s].strategy) * works.size()];
+    auto const* const parts = &work_part[machines.index_of(strategies.plans[s].strategy.name()) * works.size()];
     for (std::size_t w = 0; w < works.size(); ++w) {
       auto const answer = estimate(strategy_part[s], parts[w], samples / works[w].micro_batch);
       auto const fits = fullness(answer, space.capacity) <= kSurelyTooFull;
@@ -279,7 +278,7 @@ Found simulate_best(Setup const& question, Space const& space, Effort const& eff
                     std::function<void()> const& progress) {
   auto of_strategy = std::array<std::vector<std::size_t>, kEnumSize<strategies::StrategyName>>{};
   for (std::size_t i = 0; i < space.candidates.size(); ++i)
-    of_strategy[static_cast<std::size_t>(space.candidates[i].plan.strategy)].push_back(i);
+    of_strategy[static_cast<std::size_t>(space.candidates[i].plan.strategy.name())].push_back(i);
   auto all = Found{};
   for (auto& order : of_strategy) {
     auto found = Simulating{question, space, effort, progress}.found(std::move(order));

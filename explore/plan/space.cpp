@@ -149,10 +149,10 @@ std::vector<WorkChoice> work_choices(strategies::ModelSpec const& model, std::in
 }
 
 strategies::Plan with_choice(strategies::Plan plan, WorkChoice const& choice) {
-  plan.micro_batch = choice.micro_batch;
-  plan.recompute = choice.recompute;
-  plan.recompute_scope = choice.scope;
-  plan.offload.activations = choice.offloads_activations;
+  plan.batch.micro_batch = choice.micro_batch;
+  plan.kernels.recompute = choice.recompute;
+  plan.kernels.recompute_scope = choice.scope;
+  plan.states.offload.activations = choice.offloads_activations;
   return plan;
 }
 

@@ -50,7 +50,7 @@ std::optional<reports::Summary> simulate_steadily(Scenario scenario) {
   auto const count = strategies::accumulation(plan);
   if (count <= kLongestWhole) return simulate(scenario);
   auto const with = [&](std::int64_t micro_batches, engine::RunOptions const& options) {
-    plan.global_batch = plan.ranks * plan.micro_batch * micro_batches;
+    plan.batch.global_batch = plan.parallel.ranks * plan.batch.micro_batch * micro_batches;
     return simulate(scenario, options);
   };
   auto one_more = with(kOneMore, {});
@@ -64,7 +64,7 @@ bool is_too_large_in_part(Scenario const& scenario) {
   auto const is_too_large = [&](strategies::ModelSpec const& model, std::int64_t micro_batches) {
     auto part = scenario;
     part.model = model;
-    part.plan.global_batch = part.plan.ranks * part.plan.micro_batch * micro_batches;
+    part.plan.batch.global_batch = part.plan.parallel.ranks * part.plan.batch.micro_batch * micro_batches;
     auto const summary = simulate(part);
     return summary && !summary->fits;
   };

@@ -42,17 +42,17 @@ struct OneAndTwo {
 
 /// With one sequence at a time, of which everything is kept.
 Plan plainest(Plan plan) {
-  plan.micro_batch = 1;
-  plan.recompute = strategies::Recompute::kNone;
-  plan.recompute_scope = {};
-  plan.offload.activations = false;
+  plan.batch.micro_batch = 1;
+  plan.kernels.recompute = strategies::Recompute::kNone;
+  plan.kernels.recompute_scope = {};
+  plan.states.offload.activations = false;
   return plan;
 }
 
 OneAndTwo added_by_strategy(ModelSpec const& model, Plan plan, engine::Machine const& machine, Sheet const& own,
                             CollectiveTimes& known) {
   auto const added = [&](std::int64_t micro_batches) {
-    plan.global_batch = plan.ranks * micro_batches;
+    plan.batch.global_batch = plan.parallel.ranks * micro_batches;
     auto const compiled = strategies::compile(model, plan);
     TWINSTEP_CHECK(std::holds_alternative<program::StepProgram>(compiled), "ranks and groups were checked");
     auto sums = add_up(std::get<program::StepProgram>(compiled), machine, known);
@@ -62,17 +62,18 @@ OneAndTwo added_by_strategy(ModelSpec const& model, Plan plan, engine::Machine c
   return {added(1), added(2)};
 }
 
-/// Whether what is allocated during the step grows with the model's depth: every layer's gradients, or its gathered
-/// parameters. With the others it is a few layers or buckets, however many there are, so a few layers tell the least.
-bool piles_up(Plan const& plan) {
-  using enum strategies::StrategyName;
-  return plan.strategy == kDdp || plan.strategy == kFsdp1 || plan.strategy == kFsdp2;
+/// Elements that are updated together.
+std::int64_t sub_group_size(Plan const& plan) {
+  auto const* const deepspeed = plan.strategy.get_if<strategies::DeepSpeedOptions>();
+  return deepspeed != nullptr ? deepspeed->sub_group_size : strategies::DeepSpeedOptions{}.sub_group_size;
 }
 
 ProgramSums to_depth(ProgramSums const& shallow, ProgramSums const& deeper, std::int64_t layers, Plan const& plan) {
   auto const steps = static_cast<double>(layers - kShallow) / (kDeeper - kShallow);
   auto held = on_line(shallow.held, deeper.held, steps);
-  if (!piles_up(plan)) std::tie(held.at_turn, held.at_most) = std::pair{deeper.held.at_turn, deeper.held.at_most};
+  // What does not pile up is a few layers or buckets, however many there are, so a few layers tell the least.
+  if (!plan.strategy.traits().piles_up)
+    std::tie(held.at_turn, held.at_most) = std::pair{deeper.held.at_turn, deeper.held.at_most};
   return {on_line(shallow.sheet, deeper.sheet, steps), held, std::max(shallow.held_sms, deeper.held_sms)};
 }
 
@@ -104,7 +105,7 @@ StrategyTerms strategy_terms(ModelSpec const& model, Plan const& plan, engine::M
           .once = one.held,
           .repeated = two.held,
           .held_sms = static_cast<double>(std::max(one.held_sms, two.held_sms)),
-          .sub_groups = divide_up(divide_up(parameter_count(model), plan.ranks), plan.deepspeed.sub_group_size)};
+          .sub_groups = divide_up(divide_up(parameter_count(model), plan.parallel.ranks), sub_group_size(plan))};
 }
 
 }  // namespace twinstep::explore::plan

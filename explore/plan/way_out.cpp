@@ -15,40 +15,25 @@ namespace {
 
 using strategies::Plan;
 using strategies::Recompute;
-using strategies::StrategyName;
 
-/// The plan's strategy, and those of its family that shard more, in order.
-std::vector<StrategyName> family_of(StrategyName name) {
-  using enum StrategyName;
-  switch (name) {
-    case kNaive:
-    case kDdp: return {name, kZero1, kZero2, kZero3};
-    case kZero1: return {kZero1, kZero2, kZero3};
-    case kZero2: return {kZero2, kZero3};
-    case kDeepSpeed1: return {kDeepSpeed1, kDeepSpeed2, kDeepSpeed3};
-    case kDeepSpeed2: return {kDeepSpeed2, kDeepSpeed3};
-    case kMegatron: return {kMegatron, kZero3};
-    case kZero3:
-    case kFsdp1:
-    case kFsdp2:
-    case kDeepSpeed3: return {name};
-  }
-  return {name};
+/// The same plan with the next strategy that shards more, if there is one.
+std::optional<Plan> with_more_shards(Plan plan) {
+  auto const next = plan.strategy.traits().shards_more;
+  if (!next) return std::nullopt;
+  plan.strategy = plan.strategy.changed_to(*next);
+  if (auto* const textbook = plan.strategy.get_if<strategies::TextbookOptions>())
+    textbook->bucket = textbook->first_bucket = {};
+  plan.states.parameter_type = default_parameter_type(plan.strategy, plan.kernels.precision);
+  return plan;
 }
 
 /// Plans that need less memory than `plan`, the smaller changes first.
 std::vector<Plan> thriftier(Plan const& plan) {
   auto plans = std::vector<Plan>{};
-  for (auto const recompute : {plan.recompute, Recompute::kFull}) {
-    for (auto const name : family_of(plan.strategy)) {
-      auto candidate = plan;
-      candidate.strategy = name;
-      candidate.recompute = recompute;
-      if (name != plan.strategy) {
-        candidate.bucket = candidate.first_bucket = {};
-        candidate.parameter_type = default_parameter_type(name, plan.precision);
-      }
-      if (candidate != plan && std::ranges::find(plans, candidate) == plans.end()) plans.push_back(candidate);
+  for (auto const recompute : {plan.kernels.recompute, Recompute::kFull}) {
+    for (auto candidate = std::optional{plan}; candidate; candidate = with_more_shards(*candidate)) {
+      candidate->kernels.recompute = recompute;
+      if (*candidate != plan && std::ranges::find(plans, *candidate) == plans.end()) plans.push_back(*candidate);
     }
   }
   return plans;
@@ -68,7 +53,7 @@ std::string find_way_out(Scenario const& scenario) {
   for (auto const& plan : thriftier(scenario.plan))
     if (auto const summary = fitting(scenario, plan))
       return fmt::format("{}{} would fit ({})", name_of(plan.strategy),
-                         plan.recompute == Recompute::kFull ? " + recompute" : "",
+                         plan.kernels.recompute == Recompute::kFull ? " + recompute" : "",
                          reports::memory_text(summary->peak.total()));
   auto const has_sequences = std::holds_alternative<strategies::Transformer>(scenario.model);
   return fmt::format("no strategy fits on these GPUs: use more of them{} a smaller micro-batch{}",

@@ -36,8 +36,8 @@ class Summing {
       : model_{model},
         machine_{machine},
         recomputed_{model, plan},
-        offloads_{plan.offload.activations},
-        casts_again_{plan.recompute != Recompute::kNone && plan.recompute != Recompute::kSelective} {
+        offloads_{plan.states.offload.activations},
+        casts_again_{plan.kernels.recompute != Recompute::kNone && plan.kernels.recompute != Recompute::kSelective} {
     for (auto const& kind : model.kinds) {
       forward_.push_back(sum(kind.forward));
       backward_.push_back(sum(kind.backward));

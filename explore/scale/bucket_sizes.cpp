@@ -19,18 +19,11 @@ constexpr auto kLargestBucket = 4_GiB;
 /// What the strategy calls buckets of `size`, and the value; nothing where it has none. Frameworks count elements of
 /// gradients.
 std::optional<std::pair<std::string, io::Node>> bucket_of(strategies::Plan const& plan, Bytes size) {
-  using enum strategies::StrategyName;
-  auto const elements = size / size_of(plan.precision);
-  switch (plan.strategy) {
-    case kDdp:
-    case kZero1:
-    case kZero2: return std::pair{"bucket", io::value_node(fmt::format("{} B", size.count()))};
-    case kDeepSpeed1:
-    case kDeepSpeed2:
-    case kDeepSpeed3: return std::pair{"reduce_bucket_size", io::value_node(elements)};
-    case kMegatron: return std::pair{"bucket_size", io::value_node(elements)};
-    default: return std::nullopt;
-  }
+  auto const option = plan.strategy.traits().bucket;
+  if (option.key.empty()) return std::nullopt;
+  auto const elements = size / size_of(plan.kernels.precision);
+  return std::pair{std::string{option.key}, option.counts_elements ? io::value_node(elements)
+                                                                   : io::value_node(fmt::format("{} B", size.count()))};
 }
 
 /// Nothing where the plan refuses the size.

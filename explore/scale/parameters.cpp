@@ -54,7 +54,7 @@ void add_gpu(List& list) {
 void add_host(List& list, strategies::Plan const& plan) {
   list.add("launch of a kernel", "node.host.launch");
   list.add("launch of a collective", "node.host.communication_launch");
-  if (plan.offload != strategies::OffloadOptions{}) list.add("host memory bandwidth", "node.host.memory_bandwidth");
+  if (plan.states.offload != strategies::Offload{}) list.add("host memory bandwidth", "node.host.memory_bandwidth");
 }
 
 void add_node(List& list, hardware::Node const& node) {

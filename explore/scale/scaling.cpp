@@ -49,7 +49,8 @@ Job job_of(Answered const& question, std::size_t place, Growth growth, std::int6
   auto const gpus = nodes * scenario.cluster->node().gpus;
   auto const& plan = scenario.plan;
   // Whole batches: what does not divide as given has no curve.
-  auto const batch = growth == Growth::kStrong ? plan.global_batch : plan.global_batch * gpus / plan.ranks;
+  auto const batch =
+      growth == Growth::kStrong ? plan.batch.global_batch : plan.batch.global_batch * gpus / plan.parallel.ranks;
   return {place, nodes, gpus, batch};
 }
 

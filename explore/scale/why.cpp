@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "explore/ask/offered_strategies.hpp"
 #include "sim/base/input_error.hpp"
 
 namespace twinstep::explore {
@@ -46,10 +45,10 @@ class Candidates {
 
   /// The strategy with nothing but its ranks, its recomputation and perhaps groups, as another one refuses the rest.
   [[nodiscard]] io::Change strategy(std::string_view name, std::optional<std::int64_t> shard_group = {}) const {
-    auto members =
-        std::vector<std::pair<std::string_view, io::Node>>{{"name", io::value_node(name)},
-                                                           {"recompute", io::value_node(name_of(plan_.recompute))},
-                                                           {"ranks", io::value_node(plan_.ranks)}};
+    auto members = std::vector<std::pair<std::string_view, io::Node>>{
+        {"name", io::value_node(name)},
+        {"recompute", io::value_node(name_of(plan_.kernels.recompute))},
+        {"ranks", io::value_node(plan_.parallel.ranks)}};
     if (shard_group) members.emplace_back("shard_group", io::value_node(*shard_group));
     return io::change_to(path_, io::value_node(members));
   }
@@ -61,23 +60,24 @@ class Candidates {
         add(fmt::format("{} in place of {}", name_of(name), name_of(plan_.strategy)), {strategy(name_of(name))});
     }
     auto const gpus = scenario_.cluster->node().gpus;
-    if (plan_.ranks > gpus && plan_.shard_group != gpus && gpus > 1)
+    if (plan_.parallel.ranks > gpus && plan_.parallel.shard_group != gpus && gpus > 1)
       add("fsdp2 that shards inside a node (HSDP)", {strategy("fsdp2", gpus)});
   }
 
   void add_recomputation() {
     for (auto const recompute : {Recompute::kNone, Recompute::kSelective})
-      if (plan_.recompute == Recompute::kFull || (plan_.recompute != Recompute::kNone && recompute == Recompute::kNone))
+      if (plan_.kernels.recompute == Recompute::kFull ||
+          (plan_.kernels.recompute != Recompute::kNone && recompute == Recompute::kNone))
         add(fmt::format("recompute {}", name_of(recompute)), {change(path_ + ".recompute", name_of(recompute))});
   }
 
   void add_training() {
-    auto const at_once = plan_.micro_batch * plan_.ranks;
-    if (plan_.global_batch % (2 * at_once) == 0)
-      add(fmt::format("micro-batches of {}", 2 * plan_.micro_batch),
-          {change("training.micro_batch", 2 * plan_.micro_batch)});
-    if (!plan_.flash_attention) add("fused attention", {change("training.flash_attention", true)});
-    if (plan_.optimizer == strategies::Optimizer::kAdamWForeach)
+    auto const at_once = plan_.batch.micro_batch * plan_.parallel.ranks;
+    if (plan_.batch.global_batch % (2 * at_once) == 0)
+      add(fmt::format("micro-batches of {}", 2 * plan_.batch.micro_batch),
+          {change("training.micro_batch", 2 * plan_.batch.micro_batch)});
+    if (!plan_.kernels.flash_attention) add("fused attention", {change("training.flash_attention", true)});
+    if (plan_.states.optimizer == strategies::Optimizer::kAdamWForeach)
       add("a fused optimizer", {change("training.optimizer", "adamw-fused")});
     if (std::holds_alternative<strategies::Transformer>(scenario_.model))
       add("a fused activation and cross-entropy",
@@ -85,7 +85,7 @@ class Candidates {
   }
 
   void add_hardware() {
-    if (plan_.ranks <= scenario_.cluster->node().gpus) return;
+    if (plan_.parallel.ranks <= scenario_.cluster->node().gpus) return;
     auto const twice = [](char const* path, BytesPerSecond one_way) {
       return change(path, std::string_view{fmt::format("{:.0f} Gb/s", 2 * one_way.count() * 8e-9)});
     };

@@ -30,7 +30,7 @@ void look_through(StepContext& context, std::string_view name, Region gradients,
 
 void check_gradients(StepContext& context, Region gradients, Lane lane) {
   look_through(context, "overflow", gradients, lane);
-  if (context.plan.clips_gradients) return clip_gradients(context, gradients, lane, true);
+  if (context.plan.states.clips_gradients) return clip_gradients(context, gradients, lane, true);
   look_through(context, "gradient_norm", gradients, lane);
   scale_kernel(context, context.compute, context.name("gradient.unscale"), gradients, 1);
 }

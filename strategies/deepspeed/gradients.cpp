@@ -14,7 +14,7 @@ PartitionGradients::PartitionGradients(StepContext& context, FlatLayout const& l
       layout_{layout},
       lanes_{lanes},
       reduce_{overlaps() ? context.role.stream("reduce_and_partition") : context.compute},
-      bucket_{persistent_buffer(context, "ipg_buffer", options().reduce_bucket_size, context.plan.precision,
+      bucket_{persistent_buffer(context, "ipg_buffer", options().reduce_bucket_size, context.plan.kernels.precision,
                                 MemoryCategory::kBuckets)},
       made_{context} {
   auto const partition = layout.total() / layout.shards();
@@ -90,7 +90,7 @@ Region PartitionGradients::sum() {
   if (members_.size() > 1 || whole.elements.base != own * ranks) {
     whole = context_.role.whole(context_.role.buffer({.name = partitions_name_,
                                                       .elements = own * ranks,
-                                                      .type = context_.plan.precision,
+                                                      .type = context_.plan.kernels.precision,
                                                       .category = MemoryCategory::kBuckets}));
     copy_pieces(context_, reduce_, partitions_name_, partitions_of(whole.buffer, own));
   }

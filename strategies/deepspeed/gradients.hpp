@@ -48,7 +48,7 @@ class PartitionGradients {
     program::Region gradient;
   };
 
-  [[nodiscard]] DeepSpeedOptions const& options() const { return context_.plan.deepspeed; }
+  [[nodiscard]] DeepSpeedOptions const& options() const { return context_.plan.strategy.get<DeepSpeedOptions>(); }
   [[nodiscard]] bool overlaps() const { return options().overlap_comm.value_or(true); }
   [[nodiscard]] Group const& group(ParameterId id) const { return layout_.groups()[layout_.group_of(id)]; }
   void put(ParameterId id);

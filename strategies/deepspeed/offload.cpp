@@ -8,10 +8,10 @@
 namespace twinstep::strategies {
 
 using namespace program;
-using Place = OffloadOptions::Place;
+using Place = OffloadPlace;
 
 bool offloads_optimizer(Plan const& plan) {
-  return plan.offload.optimizer != Place::kNone;
+  return plan.states.offload.optimizer != Place::kNone;
 }
 
 HostGradients::HostGradients(StepContext& context, std::int64_t elements)
@@ -22,15 +22,15 @@ HostGradients::HostGradients(StepContext& context, std::int64_t elements)
       in_{context.name("gradient_partition.to_device")},
       add_{context.name("gradient_partition.accumulate")},
       cast_{context.name("gradient_partition.cast")} {
-  if (accumulation(context.plan) > 1 && context.plan.strategy != StrategyName::kDeepSpeed1)
-    sums_ = persistent_buffer(context, "gradient_partition.sums.host", elements, context.plan.precision,
+  if (accumulation(context.plan) > 1 && context.plan.strategy.get<DeepSpeedOptions>().stage > 1)
+    sums_ = persistent_buffer(context, "gradient_partition.sums.host", elements, context.plan.kernels.precision,
                               MemoryCategory::kGradients, MemorySpace::kHost);
 }
 
 void HostGradients::keep(StreamId stream, Piece piece) {
   auto const sums = Region{sums_, piece.to.offset, piece.to.elements};
   if (sums_.exists() && !context_.is_first_micro_step()) {
-    auto const before = on_device(context_.plan.precision, piece.from);
+    auto const before = on_device(context_.plan.kernels.precision, piece.from);
     copy(stream, in_, sums, before, piece);
     add_kernel(context_, stream, add_, piece.from, before);
   }
@@ -82,7 +82,7 @@ namespace {
 
 /// Numbers of fp32 that NVMe holds for each parameter: gradient, master, and two moments or one.
 std::int64_t stored_numbers(Plan const& plan) {
-  return plan.optimizer == Optimizer::kSgdMomentum ? 3 : 4;
+  return plan.states.optimizer == Optimizer::kSgdMomentum ? 3 : 4;
 }
 
 }  // namespace
@@ -98,10 +98,10 @@ CpuOptimizer::CpuOptimizer(StepContext& context, std::int64_t elements, std::int
   auto const optimizer = [&](std::string_view name, std::int64_t count, MemorySpace space) {
     return persistent_buffer(context, name, count, master_type(context.plan), MemoryCategory::kOptimizer, space);
   };
-  auto const& places = context.plan.offload;
+  auto const& places = context.plan.states.offload;
   if (places.optimizer == Place::kNvme || places.parameters == Place::kNvme)
     write_ = context.role.stream("nvme_write", true);
-  if (context.plan.offload.optimizer == Place::kNvme) {
+  if (context.plan.states.offload.optimizer == Place::kNvme) {
     on_nvme_ = optimizer("optimizer.nvme", stored_numbers(context.plan) * elements, MemorySpace::kNvme);
     for (auto& window : windows_)
       window = optimizer("optimizer.window", stored_numbers(context.plan) * sub_group_, MemorySpace::kHost);
@@ -109,7 +109,7 @@ CpuOptimizer::CpuOptimizer(StepContext& context, std::int64_t elements, std::int
     return;
   }
   states_.emplace(context, elements, MemorySpace::kHost);
-  auto const is_apart = context.plan.offload.parameters == Place::kNone;
+  auto const is_apart = context.plan.states.offload.parameters == Place::kNone;
   if (is_apart && !has_master_copy(context.plan)) master_ = optimizer("master", elements, MemorySpace::kHost);
 }
 
@@ -139,7 +139,7 @@ OpId CpuOptimizer::update(HostGradients const& host, Lane lane, Region parameter
 /// A pass over the gradients in any case, as DeepSpeed's.
 void CpuOptimizer::scale(Region gradients, Region norm) {
   context_.role.wait(cpu_, context_.role.last_on(context_.compute));
-  if (!context_.plan.clips_gradients) {
+  if (!context_.plan.states.clips_gradients) {
     scale_kernel(context_, cpu_, context_.name("gradient.unscale"), gradients, 1);
     return;
   }
@@ -155,7 +155,7 @@ Region CpuOptimizer::host_parameters(Region parameters, std::int64_t begin) {
   if (master_.exists()) return {master_, begin, parameters.elements};
   return context_.role.whole(context_.role.buffer({.name = updated_,
                                                    .elements = parameters.elements,
-                                                   .type = context_.plan.precision,
+                                                   .type = context_.plan.kernels.precision,
                                                    .category = MemoryCategory::kParameters,
                                                    .space = MemorySpace::kHost}));
 }
@@ -184,7 +184,7 @@ void CpuOptimizer::update_from_nvme(std::int64_t begin, Region gradients, Region
   if (written_[index].exists()) role.wait(read_, written_[index]);
   role.wait(cpu_, copy_between(context_, read_, read_name_, stored, window));
   // Reads and writes all but the gradient, which it only reads; writes the copy.
-  auto const bytes = 4 * (2 * numbers - 1) + size_of(context_.plan.precision).count();
+  auto const bytes = 4 * (2 * numbers - 1) + size_of(context_.plan.kernels.precision).count();
   role.wait(write_, role.add(cpu_, context_.name("optimizer.update"),
                              Elementwise{.function = Function::kTransformer,
                                          .elements = count,

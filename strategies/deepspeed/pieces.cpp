@@ -13,7 +13,7 @@ Region MadeGradients::of(ParameterId id) {
   if (!made.exists())
     made = context_.role.buffer({.name = name_,
                                  .elements = context_.parameters.elements(id),
-                                 .type = context_.plan.precision,
+                                 .type = context_.plan.kernels.precision,
                                  .category = MemoryCategory::kGradients});
   return context_.role.whole(made);
 }
@@ -48,7 +48,7 @@ std::vector<Run> runs_of(FlatLayout const& flat, FlatLayout const& buckets, Grou
 
 /// The part of `run` that lies in each rank's partition.
 Piece own_piece(StepContext& context, Run const& run, std::int64_t shard, Region bucket, BufferId partition) {
-  auto const ranks = context.plan.ranks;
+  auto const ranks = context.plan.parallel.ranks;
   auto from = std::vector<std::int64_t>{};
   auto to = std::vector<std::int64_t>{};
   auto elements = std::vector<std::int64_t>{};
@@ -94,7 +94,7 @@ OpId copy_pieces(StepContext& context, StreamId stream, NameId name, std::span<P
                           Elementwise{.function = Function::kTransformer,
                                       .elements = elements,
                                       .bytes_per_element = static_cast<std::int32_t>(bytes),
-                                      .type = context.plan.precision},
+                                      .type = context.plan.kernels.precision},
                           accesses);
 }
 

@@ -28,7 +28,7 @@ OpId kernel(StepContext& context, StreamId stream, std::string_view name, std::i
                           Elementwise{.function = Function::kTransformer,
                                       .elements = bytes,
                                       .bytes_per_element = 1,
-                                      .type = context.plan.precision},
+                                      .type = context.plan.kernels.precision},
                           accesses);
 }
 
@@ -79,7 +79,7 @@ void dequantize(StepContext& context, StreamId stream, Quantized const& from, Re
 
 bool can_reduce_quantized(StepContext const& context, ParameterId id) {
   auto const& tensor = context.parameters.tensor(id);
-  return tensor.rows > 1 && tensor.columns > 1 && tensor.elements() % (2 * context.plan.ranks) == 0;
+  return tensor.rows > 1 && tensor.columns > 1 && tensor.elements() % (2 * context.plan.parallel.ranks) == 0;
 }
 
 Region reduce_quantized(StepContext& context, StreamId stream, Lane inside, std::optional<Lane> outside,
@@ -98,9 +98,9 @@ Region reduce_quantized(StepContext& context, StreamId stream, Lane inside, std:
     received = exchange(context, stream, *outside, summed);
   }
   auto const count = outside ? outer : inner;
-  auto const terms = buffer(context, "dequantized", elements / (inner * outer) * count, context.plan.precision);
+  auto const terms = buffer(context, "dequantized", elements / (inner * outer) * count, context.plan.kernels.precision);
   dequantize(context, stream, received, terms);
-  auto const own = buffer(context, "gradient.own", elements / (inner * outer), context.plan.precision);
+  auto const own = buffer(context, "gradient.own", elements / (inner * outer), context.plan.kernels.precision);
   kernel(context, stream, "gradient.mean", bytes(context, terms) + bytes(context, own), {reads(terms), writes(own)});
   return own;
 }

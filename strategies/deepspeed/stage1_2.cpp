@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "strategies/deepspeed/checks.hpp"
+#include "strategies/deepspeed/deepspeed.hpp"
 #include "strategies/deepspeed/offload.hpp"
 #include "strategies/deepspeed/pieces.hpp"
 #include "strategies/parts/states.hpp"
@@ -37,7 +38,7 @@ class DeepSpeed12 : public DataParallel {
  public:
   explicit DeepSpeed12(StepContext& context)
       : DataParallel{context},
-        layout_{context.parameters, {in_registration_order()}, context.plan.ranks},
+        layout_{context.parameters, {in_registration_order()}, context.plan.parallel.ranks},
         buckets_{context.parameters, buckets(), 1},
         lane_{overlaps() ? context.role.stream("reduction") : context.compute, context.groups.all(context.program)},
         parameters_{whole_parameters(context, layout_)},
@@ -51,7 +52,7 @@ class DeepSpeed12 : public DataParallel {
       cpu_optimizer_.emplace(context, partition(), partition());
       return;
     }
-    if (!is_stage_1()) sums_ = add("gradient_partition", partition(), context.plan.precision);
+    if (!is_stage_1()) sums_ = add("gradient_partition", partition(), context.plan.kernels.precision);
     wide_ = add("gradient_partition.wide", partition(), master_type(context.plan));
     optimizer_.emplace(context, partition(), MemorySpace::kDevice, OptimizerStates::Copies::kApart);
   }
@@ -90,8 +91,8 @@ class DeepSpeed12 : public DataParallel {
   }
 
  private:
-  [[nodiscard]] DeepSpeedOptions const& options() const { return context_.plan.deepspeed; }
-  [[nodiscard]] bool is_stage_1() const { return context_.plan.strategy == StrategyName::kDeepSpeed1; }
+  [[nodiscard]] DeepSpeedOptions const& options() const { return context_.plan.strategy.get<DeepSpeedOptions>(); }
+  [[nodiscard]] bool is_stage_1() const { return options().stage == 1; }
   [[nodiscard]] bool overlaps() const { return options().overlap_comm.value_or(false); }
   [[nodiscard]] bool reduces() const { return !is_stage_1() || context_.is_last_micro_step(); }
   [[nodiscard]] bool reduces_in_backward() const { return !is_stage_1() || overlaps(); }
@@ -141,7 +142,7 @@ class DeepSpeed12 : public DataParallel {
     if (!buffer.exists())
       buffer = context_.role.buffer({.name = bucket_name_,
                                      .elements = options().reduce_bucket_size,
-                                     .type = context_.plan.precision,
+                                     .type = context_.plan.kernels.precision,
                                      .category = MemoryCategory::kBuckets});
     return buffer;
   }
@@ -167,7 +168,7 @@ class DeepSpeed12 : public DataParallel {
   }
 
   void sum(Group const& bucket, Region region) {
-    auto const share = 1 / static_cast<double>(context_.plan.ranks);
+    auto const share = 1 / static_cast<double>(context_.plan.parallel.ranks);
     if (options().reduce_scatter) scale_kernel(context_, lane_.stream, divide_name_, region, share);
     if (options().reduce_scatter && !options().use_multi_rank_bucket_allreduce)
       reduce_to_owners(bucket, region);
@@ -187,7 +188,7 @@ class DeepSpeed12 : public DataParallel {
         auto const part = Region{region.buffer, region.offset.base + in_bucket, stop - begin};
         context_.role.add(lane_.stream, reduce_name_,
                           Collective{.kind = CollectiveKind::kReduce,
-                                     .type = context_.plan.precision,
+                                     .type = context_.plan.kernels.precision,
                                      .communicator = lane_.communicator,
                                      .elements = part.elements,
                                      .root = owner},

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "strategies/deepspeed/checks.hpp"
+#include "strategies/deepspeed/deepspeed.hpp"
 #include "strategies/deepspeed/gradients.hpp"
 #include "strategies/deepspeed/layout.hpp"
 #include "strategies/deepspeed/offload.hpp"
@@ -16,7 +17,7 @@ namespace twinstep::strategies {
 namespace {
 
 using namespace program;
-using Place = OffloadOptions::Place;
+using Place = OffloadPlace;
 
 /// DeepSpeed's ZeRO stage 3. Each parameter is cut into n equal, padded shards; those of at most
 /// stage3_param_persistence_threshold elements are whole on every rank besides, and gathered after the update.
@@ -43,8 +44,8 @@ class DeepSpeed3 : public DataParallel {
   explicit DeepSpeed3(StepContext& context)
       : DataParallel{context},
         is_persistent_(persistent(context)),
-        layout_{context.parameters, persistent_first(context.plan, context.parameters), context.plan.ranks},
-        second_{context.parameters, persistent_first(context.plan, context.parameters), context.groups.shard_ranks()},
+        layout_{context.parameters, persistent_first(options(), context.parameters), context.plan.parallel.ranks},
+        second_{context.parameters, persistent_first(options(), context.parameters), context.groups.shard_ranks()},
         allgather_{context.role.stream("allgather")},
         lane_{communication_lane(context)},
         inside_{inner_lane(context, "communication.inside", &RankGroups::shard)},
@@ -114,19 +115,20 @@ class DeepSpeed3 : public DataParallel {
     NameId shard, gathered, gather, parameter, copy_out, fetch_limit, second, persistent;
   };
 
-  [[nodiscard]] DeepSpeedOptions const& options() const { return context_.plan.deepspeed; }
+  [[nodiscard]] DeepSpeedOptions const& options() const { return context_.plan.strategy.get<DeepSpeedOptions>(); }
   [[nodiscard]] bool has_second_shards() const { return options().zero_hpz_partition_size > 1; }
   [[nodiscard]] std::int64_t partition() const { return layout_.total() / layout_.shards(); }
   static Lane inner_lane(StepContext& context, std::string_view name,
                          CommunicatorId (RankGroups::*group)(ProgramBuilder&)) {
-    if (context.plan.deepspeed.zero_hpz_partition_size <= 1) return {};
+    if (context.plan.strategy.get<DeepSpeedOptions>().zero_hpz_partition_size <= 1) return {};
     return {context.role.stream(name), (context.groups.*group)(context.program)};
   }
 
   static std::vector<bool> persistent(StepContext const& context) {
     auto are_persistent = std::vector<bool>{};
     for (std::size_t i = 0; i < context.parameters.count(); ++i)
-      are_persistent.push_back(is_persistent(context.plan, context.parameters, ParameterId{i}));
+      are_persistent.push_back(
+          is_persistent(context.plan.strategy.get<DeepSpeedOptions>(), context.parameters, ParameterId{i}));
     return are_persistent;
   }
   [[nodiscard]] std::int64_t persistent_elements() const {
@@ -138,8 +140,8 @@ class DeepSpeed3 : public DataParallel {
 
   void add_states() {
     using enum MemoryCategory;
-    auto const precision = context_.plan.precision;
-    auto const parameters = context_.plan.offload.parameters;
+    auto const precision = context_.plan.kernels.precision;
+    auto const parameters = context_.plan.states.offload.parameters;
     auto const space = parameters == Place::kNone  ? MemorySpace::kDevice
                        : parameters == Place::kCpu ? MemorySpace::kHost
                                                    : MemorySpace::kNvme;
@@ -156,8 +158,11 @@ class DeepSpeed3 : public DataParallel {
 
   [[nodiscard]] BufferId buffer(NameId name, std::int64_t elements, MemoryCategory category,
                                 MemorySpace space = MemorySpace::kDevice) {
-    return context_.role.buffer(
-        {.name = name, .elements = elements, .type = context_.plan.precision, .category = category, .space = space});
+    return context_.role.buffer({.name = name,
+                                 .elements = elements,
+                                 .type = context_.plan.kernels.precision,
+                                 .category = category,
+                                 .space = space});
   }
 
   /// Sends for `ids`, together. Backward of hpZ gathers second shards, inside the shard group.
@@ -198,8 +203,8 @@ class DeepSpeed3 : public DataParallel {
       copy_between(context_, allgather_, names_.shard, shard, to);
       shard = to;
     };
-    if (context_.plan.offload.parameters == Place::kNvme) bring(MemorySpace::kHost);
-    if (context_.plan.offload.parameters != Place::kNone) bring(MemorySpace::kDevice);
+    if (context_.plan.states.offload.parameters == Place::kNvme) bring(MemorySpace::kHost);
+    if (context_.plan.states.offload.parameters != Place::kNone) bring(MemorySpace::kDevice);
     return shard;
   }
 
@@ -300,7 +305,7 @@ class DeepSpeed3 : public DataParallel {
     for (auto const& group : layout_.groups()) {
       if (!is_persistent_[group.members.front().index()]) break;
       auto const shard = on_device(layout_.place_shard(shards_, group));
-      auto const is_copied = context_.plan.offload.parameters != Place::kNone;
+      auto const is_copied = context_.plan.states.offload.parameters != Place::kNone;
       auto const after = is_copied ? context_.role.last_on(allgather_) : updated;
       context_.role.wait(context_.compute, all_gather(context_, lane_, names_.persistent, shard,
                                                       layout_.place(persistent_, group), after));

@@ -17,7 +17,7 @@ class Recorder : public DataParallel {
   explicit Recorder(StepContext& context) : DataParallel{context} {
     for (std::size_t i = 0; i < context.parameters.count(); ++i)
       places_.push_back(context.role.whole(context.role.buffer(
-          {.elements = context.parameters.elements(ParameterId{i}), .type = context.plan.precision})));
+          {.elements = context.parameters.elements(ParameterId{i}), .type = context.plan.kernels.precision})));
   }
   Region parameter(ParameterId id) override { return places_[id.index()]; }
   Region gradient(ParameterId id) override { return places_[id.index()]; }
@@ -35,7 +35,7 @@ class Coordinator {
  public:
   Coordinator(std::vector<ModuleVisit>& trace, StepContext const& context, std::vector<bool> const& is_persistent)
       : trace_{trace},
-        options_{context.plan.deepspeed},
+        options_{context.plan.strategy.get<DeepSpeedOptions>()},
         parameters_{context.parameters},
         is_persistent_{is_persistent},
         is_here_{is_persistent},

@@ -54,7 +54,7 @@ constexpr auto kAccelerateKeys = KnownKeys{
 constexpr auto kShardings =
     std::to_array<std::string_view>({"FULL_SHARD", "SHARD_GRAD_OP", "NO_SHARD", "HYBRID_SHARD", "HYBRID_SHARD_ZERO2"});
 
-constexpr std::string_view kHybridZero2 = name_of(FsdpOptions::Sharding::kHybridShardZero2);
+constexpr std::string_view kHybridZero2 = name_of(Fsdp1Options::Sharding::kHybridShardZero2);
 
 class AccelerateReader {
  public:

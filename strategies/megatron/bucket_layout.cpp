@@ -7,23 +7,24 @@
 namespace twinstep::strategies {
 namespace {
 
-std::int64_t bucket_size(Plan const& plan) {
-  if (!plan.megatron.overlap_grad_reduce) return std::numeric_limits<std::int64_t>::max();
-  return plan.megatron.bucket_size.value_or(std::max<std::int64_t>(40'000'000, 1'000'000 * plan.ranks));
+std::int64_t bucket_size(MegatronOptions const& options, std::int64_t ranks) {
+  if (!options.overlap_grad_reduce) return std::numeric_limits<std::int64_t>::max();
+  return options.bucket_size.value_or(std::max<std::int64_t>(40'000'000, 1'000'000 * ranks));
 }
 
-FlatLayout::Alignment alignment(Plan const& plan) {
-  if (!plan.megatron.use_distributed_optimizer) return {};
-  auto const group = std::lcm(plan.ranks, std::int64_t{128});
+FlatLayout::Alignment alignment(MegatronOptions const& options, std::int64_t ranks) {
+  if (!options.use_distributed_optimizer) return {};
+  auto const group = std::lcm(ranks, std::int64_t{128});
   return {.member = 64,
-          .group = plan.megatron.pad_buckets_for_high_nccl_busbw ? std::lcm(group, std::int64_t{1} << 16) : group};
+          .group = options.pad_buckets_for_high_nccl_busbw ? std::lcm(group, std::int64_t{1} << 16) : group};
 }
 
 }  // namespace
 
 FlatLayout megatron_layout(Parameters const& parameters, Plan const& plan) {
-  auto const limit = bucket_size(plan);
-  auto const align = alignment(plan);
+  auto const& options = plan.strategy.get<MegatronOptions>();
+  auto const limit = bucket_size(options, plan.parallel.ranks);
+  auto const align = alignment(options, plan.parallel.ranks);
   auto buckets = std::vector<std::vector<ParameterId>>{};
   auto size = limit;  // of the open bucket; none is open
   for (auto i = parameters.count(); i-- > 0;) {
@@ -34,7 +35,7 @@ FlatLayout megatron_layout(Parameters const& parameters, Plan const& plan) {
     buckets.back().emplace_back(i);
     size = round_up(size, align.member) + parameters.elements(ParameterId{i});
   }
-  auto const shards = plan.megatron.use_distributed_optimizer ? shard_ranks(plan) : 1;
+  auto const shards = options.use_distributed_optimizer ? shard_ranks(plan) : 1;
   return {parameters, std::move(buckets), shards, align};
 }
 

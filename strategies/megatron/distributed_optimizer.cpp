@@ -69,16 +69,16 @@ class Megatron : public DataParallel {
   }
 
  private:
-  [[nodiscard]] MegatronOptions const& options() const { return context_.plan.megatron; }
+  [[nodiscard]] MegatronOptions const& options() const { return context_.plan.strategy.get<MegatronOptions>(); }
   [[nodiscard]] bool is_sharded() const { return options().use_distributed_optimizer; }
   [[nodiscard]] DataType gradient_type() const {
     auto const wide = master_type(context_.plan);
-    return options().grad_reduce_in_fp32 ? wide : context_.plan.precision;
+    return options().grad_reduce_in_fp32 ? wide : context_.plan.kernels.precision;
   }
 
   static ShardLanes lanes(StepContext& context) {
     auto const stream = context.role.stream("communication");
-    auto const is_sharded = context.plan.megatron.use_distributed_optimizer;
+    auto const is_sharded = context.plan.strategy.get<MegatronOptions>().use_distributed_optimizer;
     auto& groups = context.groups;
     auto lanes = ShardLanes{{stream, is_sharded ? groups.shard(context.program) : groups.all(context.program)}, {}};
     if (is_sharded && groups.replicas() > 1) lanes.across = Lane{stream, groups.replicate(context.program)};
@@ -92,8 +92,8 @@ class Megatron : public DataParallel {
 
   void reduce(Group const& bucket) {
     auto const whole = layout_.place(gradients_, bucket);
-    auto const scaled =
-        scale_kernel(context_, context_.compute, scale_name_, whole, 1.0 / static_cast<double>(context_.plan.ranks));
+    auto const scaled = scale_kernel(context_, context_.compute, scale_name_, whole,
+                                     1.0 / static_cast<double>(context_.plan.parallel.ranks));
     if (!is_sharded()) {
       all_reduce(context_, lanes_.inside, reduce_name_, whole, scaled);
       return;
@@ -158,7 +158,7 @@ class Megatron : public DataParallel {
 
 }  // namespace
 
-std::unique_ptr<DataParallel> make_megatron(StepContext& context) {
+std::unique_ptr<DataParallel> make_strategy(MegatronOptions const& /*options*/, StepContext& context) {
   return std::make_unique<Megatron>(context);
 }
 

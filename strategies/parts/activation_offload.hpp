@@ -8,7 +8,7 @@
 
 namespace twinstep::strategies {
 
-/// Keeps what blocks hold for their backward in host memory meanwhile (`OffloadOptions::activations`).
+/// Keeps what blocks hold for their backward in host memory meanwhile (`Offload::activations`).
 ///
 /// When a block's forward has ended, a copy stream takes its kept tensors to the host; another brings them back while
 /// the block after it runs backward. The host stays at most two blocks ahead of the copies in forward, and of the

@@ -9,7 +9,7 @@ AutocastParameters::AutocastParameters(StepContext& context, FlatLayout const& l
       layout_{layout},
       held_{persistent_buffer(context, "parameters", layout.total(), held_type(context.plan),
                               MemoryCategory::kParameters)},
-      is_casting_{held_type(context.plan) != context.plan.precision},
+      is_casting_{held_type(context.plan) != context.plan.kernels.precision},
       name_{context.program.name("parameter.cast")},
       casts_(context.parameters.count()),
       is_cached_(context.parameters.count()) {}
@@ -22,7 +22,7 @@ Region AutocastParameters::parameter(ParameterId id) const {
 void AutocastParameters::cast(ParameterId id) {
   casts_[id.index()] = context_.role.buffer({.name = name_,
                                              .elements = context_.parameters.elements(id),
-                                             .type = context_.plan.precision,
+                                             .type = context_.plan.kernels.precision,
                                              .category = MemoryCategory::kWorkspace});
   copy_kernel(context_, context_.compute, name_, layout_.place(held_, id), parameter(id));
 }

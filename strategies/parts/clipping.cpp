@@ -77,7 +77,7 @@ void scale_to_norm(StepContext& context, StreamId stream, std::span<Region const
 
 void clip_gradients(StepContext& context, std::span<Region const> gradients, std::optional<Lane> shared_by,
                     bool host_reads_norm) {
-  if (!context.plan.clips_gradients || gradients.empty()) return;
+  if (!context.plan.states.clips_gradients || gradients.empty()) return;
   auto const name = context.name("gradient_norm");
   auto const norm = squared_norm(context, name);
   zero_kernel(context, context.compute, name, norm);
@@ -93,7 +93,7 @@ void clip_gradients(StepContext& context, std::span<Region const> gradients, std
 
 void clip_host_gradients(StepContext& context, StreamId cpu, std::span<Region const> gradients,
                          std::optional<Lane> shared_by) {
-  if (!context.plan.clips_gradients || gradients.empty()) return;
+  if (!context.plan.states.clips_gradients || gradients.empty()) return;
   auto const name = context.name("gradient_norm");
   auto const norm = squared_norm(context, name, MemorySpace::kHost);
   zero_kernel(context, cpu, name, norm);

@@ -29,7 +29,7 @@ Computation::Computation(StepContext& context, DataParallel& strategy, Recompute
       recomputed_{recomputed},
       regions_(context.model.units.size()),
       outputs_(context.model.units.size()) {
-  if (context.plan.offload.activations) offload_.emplace(context);
+  if (context.plan.states.offload.activations) offload_.emplace(context);
   for (auto const& unit : context.model.kinds) {
     auto& kind = kinds_.emplace_back();
     for (auto const& slot : unit.slots) kind.slots.push_back(context.program.name(slot.name));

@@ -96,15 +96,12 @@ class DataParallel {
   StepContext& context_;
 };
 
-[[nodiscard]] std::unique_ptr<DataParallel> make_naive(StepContext& context);
-[[nodiscard]] std::unique_ptr<DataParallel> make_ddp(StepContext& context);
-[[nodiscard]] std::unique_ptr<DataParallel> make_zero1(StepContext& context);
-[[nodiscard]] std::unique_ptr<DataParallel> make_zero2(StepContext& context);
-[[nodiscard]] std::unique_ptr<DataParallel> make_zero3(StepContext& context);
-[[nodiscard]] std::unique_ptr<DataParallel> make_megatron(StepContext& context);
-[[nodiscard]] std::unique_ptr<DataParallel> make_deepspeed1_2(StepContext& context);
-[[nodiscard]] std::unique_ptr<DataParallel> make_deepspeed3(StepContext& context);
-[[nodiscard]] std::unique_ptr<DataParallel> make_fsdp1(StepContext& context);
-[[nodiscard]] std::unique_ptr<DataParallel> make_fsdp2(StepContext& context);
+// The strategy whose options these are, which outlive it.
+[[nodiscard]] std::unique_ptr<DataParallel> make_strategy(TextbookOptions const& options, StepContext& context);
+[[nodiscard]] std::unique_ptr<DataParallel> make_strategy(DdpOptions const& options, StepContext& context);
+[[nodiscard]] std::unique_ptr<DataParallel> make_strategy(Fsdp1Options const& options, StepContext& context);
+[[nodiscard]] std::unique_ptr<DataParallel> make_strategy(Fsdp2Options const& options, StepContext& context);
+[[nodiscard]] std::unique_ptr<DataParallel> make_strategy(DeepSpeedOptions const& options, StepContext& context);
+[[nodiscard]] std::unique_ptr<DataParallel> make_strategy(MegatronOptions const& options, StepContext& context);
 
 }  // namespace twinstep::strategies

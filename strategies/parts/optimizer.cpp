@@ -29,7 +29,7 @@ OptimizerStates::OptimizerStates(StepContext& context, std::int64_t elements, Me
     : context_{context},
       space_{space},
       copies_{copies},
-      name_{context.program.name(name_of(function_of(context.plan.optimizer)))} {
+      name_{context.program.name(name_of(function_of(context.plan.states.optimizer)))} {
   if (has_master_copy(context.plan)) master_ = add("master", elements, master_type(context.plan));
   add_states(elements);
 }
@@ -37,9 +37,9 @@ OptimizerStates::OptimizerStates(StepContext& context, std::int64_t elements, Me
 void OptimizerStates::add_states(std::int64_t elements) {
   constexpr std::int64_t kBlock = 256;
   auto const type = master_type(context_.plan);
-  if (context_.plan.optimizer == Optimizer::kSgdMomentum) {
+  if (context_.plan.states.optimizer == Optimizer::kSgdMomentum) {
     states_ = {add("momentum", elements, type)};
-  } else if (context_.plan.optimizer == Optimizer::kAdamW8Bit) {
+  } else if (context_.plan.states.optimizer == Optimizer::kAdamW8Bit) {
     auto const blocks = (elements + kBlock - 1) / kBlock;
     states_ = {add("first_moment", elements, DataType::kInt8), add("second_moment", elements, DataType::kInt8)};
     scales_ = {add("first_moment_scales", blocks, type), add("second_moment_scales", blocks, type)};
@@ -58,7 +58,7 @@ BufferId OptimizerStates::add(std::string_view name, std::int64_t elements, Data
 }
 
 bool OptimizerStates::is_foreach() const {
-  return context_.plan.optimizer == Optimizer::kAdamWForeach && space_ == MemorySpace::kDevice;
+  return context_.plan.states.optimizer == Optimizer::kAdamWForeach && space_ == MemorySpace::kDevice;
 }
 
 std::int32_t OptimizerStates::bytes_per_element(Region parameters, DataType gradient) const {
@@ -68,7 +68,7 @@ std::int32_t OptimizerStates::bytes_per_element(Region parameters, DataType grad
   if (is_foreach()) {
     // The passes that OptimizerStates lists but those that are kernels of their own, sqrt and an add_ that is not in
     // place: 16 (14) tensors of the master's type and twice the gradient; a copy is a pass more.
-    auto const masters = context_.plan.has_old_foreach ? 14 : 16;
+    auto const masters = context_.plan.states.has_old_foreach ? 14 : 16;
     return masters * master + 2 * bytes(gradient) + (writes_copy ? master + copy : 0);
   }
   auto sum = 2 * master + bytes(gradient) + copy;
@@ -101,7 +101,7 @@ void OptimizerStates::make_denominators(StreamId stream, Region second_moment) {
     return to;
   };
   auto const roots = make(context_.program.name("adamw.denominators"), second_moment);
-  if (context_.plan.has_old_foreach) make(context_.program.name("adamw.denominators.add"), roots);
+  if (context_.plan.states.has_old_foreach) make(context_.program.name("adamw.denominators.add"), roots);
 }
 
 OpId OptimizerStates::update(StreamId stream, std::int64_t begin, Region parameters,
@@ -126,7 +126,7 @@ OpId OptimizerStates::update(StreamId stream, std::int64_t begin, Region paramet
   if (master_.exists() && !copies_apart) accesses.push_back(writes(parameters));
   constexpr std::uint32_t kOtherPasses = 7;
   auto const updated = context_.role.add(stream, name_,
-                                         Elementwise{.function = function_of(context_.plan.optimizer),
+                                         Elementwise{.function = function_of(context_.plan.states.optimizer),
                                                      .elements = elements,
                                                      .bytes_per_element = bytes_per_element(parameters, type),
                                                      .type = master_type(context_.plan)},

@@ -55,10 +55,10 @@ Flops flops_of(UnitWork const& unit, Recomputation const& recomputation) {
 }  // namespace
 
 RecomputedUnits::RecomputedUnits(ModelWork const& model, Plan const& plan)
-    : model_{&model}, scope_{plan.recompute_scope}, is_on_{plan.recompute != Recompute::kNone} {
+    : model_{&model}, scope_{plan.kernels.recompute_scope}, is_on_{plan.kernels.recompute != Recompute::kNone} {
   for (auto const& kind : model.kinds) {
     none_.push_back(of_kind(kind, KeepPolicy::kEverything));
-    as_needed_.push_back(of_kind(kind, policy_of(plan.recompute)));
+    as_needed_.push_back(of_kind(kind, policy_of(plan.kernels.recompute)));
     everything_.push_back(whole_of_kind(kind));
   }
 }

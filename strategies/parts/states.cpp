@@ -38,16 +38,20 @@ void wait_for(StepContext& context, ShardLanes const& lanes) {
 }
 
 FlatLayout bucketed_layout(StepContext const& context, std::int64_t shards) {
-  return {context.parameters, bucketed(context.parameters, context.plan.precision, bucket_limits(context.plan)),
+  return {context.parameters,
+          bucketed(context.parameters, context.plan.kernels.precision,
+                   bucket_limits(context.plan.strategy.get<TextbookOptions>(), context.plan.kernels.precision)),
           shards};
 }
 
 BufferId whole_parameters(StepContext& context, FlatLayout const& layout) {
-  return persistent_buffer(context, "parameters", layout.total(), context.plan.precision, MemoryCategory::kParameters);
+  return persistent_buffer(context, "parameters", layout.total(), context.plan.kernels.precision,
+                           MemoryCategory::kParameters);
 }
 
 BufferId whole_gradients(StepContext& context, FlatLayout const& layout) {
-  return persistent_buffer(context, "gradients", layout.total(), context.plan.precision, MemoryCategory::kGradients);
+  return persistent_buffer(context, "gradients", layout.total(), context.plan.kernels.precision,
+                           MemoryCategory::kGradients);
 }
 
 OwedGradients::OwedGradients(FlatLayout const& layout) : layout_{layout} {
@@ -87,8 +91,8 @@ ShardedGradients::ShardedGradients(StepContext& context, FlatLayout const& layou
     : context_{context},
       layout_{layout},
       lanes_{lanes},
-      shards_{persistent_buffer(context, "gradient_shard", layout.total() / layout.shards(), context.plan.precision,
-                                MemoryCategory::kGradients)},
+      shards_{persistent_buffer(context, "gradient_shard", layout.total() / layout.shards(),
+                                context.plan.kernels.precision, MemoryCategory::kGradients)},
       reduce_name_{context.program.name("gradient.reduce_scatter")},
       part_name_{context.program.name("gradient_shard.micro_batch")},
       add_name_{context.program.name("gradient.accumulate")},
@@ -99,7 +103,7 @@ BufferId ShardedGradients::make_whole(Group const& group, std::string_view name)
     context_.role.host(limit_name_, std::span{&before_last, 1});
   auto const buffer = context_.role.buffer({.name = context_.program.name(name),
                                             .elements = group.elements,
-                                            .type = context_.plan.precision,
+                                            .type = context_.plan.kernels.precision,
                                             .category = MemoryCategory::kBuckets});
   zero_padding(context_, group, buffer);
   return buffer;
@@ -112,7 +116,7 @@ void ShardedGradients::reduce(Group const& group, BufferId whole, OpId after) {
   } else {
     auto const part = context_.role.whole(context_.role.buffer({.name = part_name_,
                                                                 .elements = layout_.shard(group),
-                                                                .type = context_.plan.precision,
+                                                                .type = context_.plan.kernels.precision,
                                                                 .category = MemoryCategory::kBuckets}));
     reduce_scatter(context_, lanes_.inside, reduce_name_, context_.role.whole(whole), part, after);
     add_kernel(context_, lanes_.inside.stream, add_name_, sum, part);

@@ -10,14 +10,12 @@
 namespace twinstep::strategies {
 namespace {
 
-using enum StrategyName;
-
 constexpr std::int64_t kMostSequences = std::int64_t{1} << 31;
 constexpr std::int64_t kMostUnits = 125'000;  ///< that a rank runs in a step: seconds and gigabytes to simulate
 constexpr double kMostActivations = 1e15;     ///< numbers that one rank could keep: a thousand times what any GPU holds
 
-bool is_hybrid(FsdpOptions::Sharding sharding) {
-  using enum FsdpOptions::Sharding;
+bool is_hybrid(Fsdp1Options::Sharding sharding) {
+  using enum Fsdp1Options::Sharding;
   return sharding == kHybridShard || sharding == kHybridShardZero2;
 }
 
@@ -27,66 +25,86 @@ bool is_hybrid(FsdpOptions::Sharding sharding) {
   object.find(key).value_or(object).fail(found, way_out);
 }
 
-void check_fsdp(io::Node const& strategy, Plan const& plan) {
-  auto const is_fsdp1 = plan.strategy == kFsdp1;
-  if (!is_fsdp1 && plan.strategy != kFsdp2) return;
-  auto const sharding = name_of(plan.fsdp.sharding);
-  auto const has_groups = plan.shard_group > 0;
-  if (is_fsdp1 && is_hybrid(plan.fsdp.sharding) && !has_groups)
-    refuse(strategy, "sharding", fmt::format("found {} without \"shard_group\", the ranks that share states", sharding),
-           "add it: the GPUs of a node, for PyTorch's default");
-  if (is_fsdp1 && !is_hybrid(plan.fsdp.sharding) && has_groups)
-    refuse(strategy, strategy.has("replicas") ? "replicas" : "shard_group",
-           fmt::format("found groups of ranks for {}, which has none", sharding),
-           "leave it out, or use \"sharding\": \"HYBRID_SHARD\"");
-  if (plan.fsdp.accumulation == FsdpOptions::Accumulation::kReduceScatter && !has_groups)
+void check_accumulation(io::Node const& strategy, Plan const& plan, FsdpAccumulation accumulation) {
+  if (accumulation == FsdpAccumulation::kReduceScatter && plan.parallel.shard_group == 0)
     refuse(strategy, "accumulation", "found reduce_scatter without replicas to all-reduce over",
            "use \"reduce\", or add \"shard_group\"");
-  if (plan.fsdp.reshard_after_forward > 1 && has_groups)
-    refuse(strategy, "reshard_after_forward",
-           fmt::format("found groups of {} inside shard groups, expected true or false there",
-                       plan.fsdp.reshard_after_forward),
-           "leave out one of the two");
 }
 
-bool may_offload_optimizer(StrategyName name) {
-  return name == kDeepSpeed1 || name == kDeepSpeed2 || name == kDeepSpeed3 || name == kFsdp1 || name == kFsdp2;
+/// Choices of a strategy's own options that contradict each other.
+struct CheckOptions {
+  io::Node const& strategy;
+  Plan const& plan;
+
+  void operator()(Fsdp1Options const& fsdp1) const {
+    auto const sharding = name_of(fsdp1.sharding);
+    auto const has_groups = plan.parallel.shard_group > 0;
+    if (is_hybrid(fsdp1.sharding) && !has_groups)
+      refuse(strategy, "sharding",
+             fmt::format("found {} without \"shard_group\", the ranks that share states", sharding),
+             "add it: the GPUs of a node, for PyTorch's default");
+    if (!is_hybrid(fsdp1.sharding) && has_groups)
+      refuse(strategy, strategy.has("replicas") ? "replicas" : "shard_group",
+             fmt::format("found groups of ranks for {}, which has none", sharding),
+             "leave it out, or use \"sharding\": \"HYBRID_SHARD\"");
+    check_accumulation(strategy, plan, fsdp1.accumulation);
+  }
+  void operator()(Fsdp2Options const& fsdp2) const {
+    check_accumulation(strategy, plan, fsdp2.accumulation);
+    if (fsdp2.reshard_after_forward > 1 && plan.parallel.shard_group > 0)
+      refuse(strategy, "reshard_after_forward",
+             fmt::format("found groups of {} inside shard groups, expected true or false there",
+                         fsdp2.reshard_after_forward),
+             "leave out one of the two");
+  }
+  void operator()(DdpOptions const& ddp) const {
+    if (ddp.comm_hook != DdpOptions::Hook::kNone && size_of(held_type(plan)) < size_of(DataType::kFp32))
+      refuse(strategy, "comm_hook",
+             fmt::format("found {} under gradients in {}, which it would not make smaller", name_of(ddp.comm_hook),
+                         name_of(held_type(plan))),
+             "leave it out, or hold parameters in fp32");
+  }
+  void operator()(auto const&) const {}
+};
+
+/// The strategies that offload so far, those that go farthest first: "use deepspeed-3, fsdp1 or fsdp2".
+std::string use_one_of(OffloadPlace OffloadLimits::*what, OffloadPlace place) {
+  auto names = std::vector<std::string_view>{};
+  for (auto const farthest : {OffloadPlace::kNvme, OffloadPlace::kCpu})
+    for (auto const& traits : kStrategies)
+      if (traits.offload.*what == farthest && farthest >= place) names.push_back(traits.name);
+  auto const last = names.back();
+  names.pop_back();
+  return names.empty() ? fmt::format("use {}", last) : fmt::format("use {} or {}", fmt::join(names, ", "), last);
 }
 
 void check_offload(io::Node const& strategy, Plan const& plan) {
-  using enum OffloadOptions::Place;
+  using enum OffloadPlace;
   auto const node = strategy.find("offload");
   if (!node) return;
   auto const name = name_of(plan.strategy);
-  auto const& [optimizer, parameters, activations] = plan.offload;
-  auto const is_fsdp = plan.strategy == kFsdp1 || plan.strategy == kFsdp2;
-  if (optimizer != kNone && !may_offload_optimizer(plan.strategy))
+  auto const& limits = plan.strategy.traits().offload;
+  auto const& [optimizer, parameters, activations] = plan.states.offload;
+  if (optimizer != kNone && limits.optimizer == kNone)
     refuse(*node, "optimizer", fmt::format("found an offloaded optimizer for {}, which has no such thing", name),
-           "use deepspeed-1, deepspeed-2, deepspeed-3, fsdp1 or fsdp2");
-  if (parameters != kNone && plan.strategy != kDeepSpeed3 && !is_fsdp)
+           use_one_of(&OffloadLimits::optimizer, kCpu));
+  if (parameters != kNone && limits.parameters == kNone)
     refuse(*node, "parameters", fmt::format("found offloaded parameters for {}, which does not shard them", name),
-           "use deepspeed-3, fsdp1 or fsdp2");
-  if (is_fsdp && (optimizer == kNvme || parameters == kNvme))
-    refuse(*node, parameters == kNvme ? "parameters" : "optimizer",
-           fmt::format("found NVMe for {}, expected cpu", name), "use deepspeed-3");
-  if (is_fsdp && optimizer != parameters)
+           use_one_of(&OffloadLimits::parameters, kCpu));
+  if (optimizer > limits.optimizer || parameters > limits.parameters)
+    refuse(*node, parameters > limits.parameters ? "parameters" : "optimizer",
+           fmt::format("found NVMe for {}, expected cpu", name), use_one_of(&OffloadLimits::optimizer, kNvme));
+  if (limits.moves_both && optimizer != parameters)
     refuse(*node, "optimizer", fmt::format("{} offloads optimizer and parameters together", name),
            "write \"parameters\": \"cpu\" alone");
-  if (plan.strategy != kDeepSpeed3 && optimizer == kNvme)
-    refuse(*node, "optimizer", fmt::format("found NVMe for {}, expected cpu", name), "use deepspeed-3");
-  if (plan.strategy == kDeepSpeed3 && parameters != kNone && optimizer == kNone)
+  if (parameters != kNone && optimizer == kNone)
     refuse(*node, "parameters", "found offloaded parameters without an offloaded optimizer, expected both",
            "add \"optimizer\": \"cpu\"");
 }
 
-void check_types(io::Node const& training, io::Node const& strategy, Plan const& plan) {
-  auto const is_fp32 = size_of(held_type(plan)) >= size_of(DataType::kFp32);
-  if (plan.ddp.comm_hook != DdpOptions::Hook::kNone && !is_fp32)
-    refuse(strategy, "comm_hook",
-           fmt::format("found {} under gradients in {}, which it would not make smaller", name_of(plan.ddp.comm_hook),
-                       name_of(held_type(plan))),
-           "leave it out, or hold parameters in fp32");
-  if (plan.optimizer == Optimizer::kAdamW8Bit && plan.offload.optimizer != OffloadOptions::Place::kNone)
+void check_optimizer(io::Node const& training, Plan const& plan) {
+  auto const& states = plan.states;
+  if (states.optimizer == Optimizer::kAdamW8Bit && states.offload.optimizer != OffloadPlace::kNone)
     refuse(training, "optimizer", "found an 8-bit optimizer, whose kernels run on the GPU, offloaded to the CPU",
            "use adamw-fused, or leave out the offload");
 }
@@ -98,8 +116,8 @@ struct Widest {
   /// Without flash attention it may be a row of scores for each head.
   double operator()(Transformer const& model) const {
     auto const width = std::max({model.hidden, model.query_width(), 2 * model.ffn, model.vocabulary});
-    auto const scores = static_cast<double>(model.heads) * static_cast<double>(plan.sequence_length);
-    return std::max(static_cast<double>(width), plan.flash_attention ? 0.0 : scores);
+    auto const scores = static_cast<double>(model.heads) * static_cast<double>(plan.batch.sequence_length);
+    return std::max(static_cast<double>(width), plan.kernels.flash_attention ? 0.0 : scores);
   }
   double operator()(Mlp const& model) const { return static_cast<double>(std::ranges::max(model.widths)); }
   /// The stem's output: 64 channels of an image of half the size.
@@ -112,17 +130,18 @@ struct Widest {
 /// What a step would hold and run stays in what counters hold and what can be simulated.
 void check_size(io::Node const& training, ModelSpec const& model, Plan const& plan) {
   auto const units = layers_of(model) + 2;  // embedding or stem, and head
-  auto const activations = static_cast<double>(plan.micro_batch) * static_cast<double>(plan.sequence_length) *
-                           static_cast<double>(units) * std::visit(Widest{plan}, model);
+  auto const activations = static_cast<double>(plan.batch.micro_batch) *
+                           static_cast<double>(plan.batch.sequence_length) * static_cast<double>(units) *
+                           std::visit(Widest{plan}, model);
   if (activations > kMostActivations)
     refuse(training, "micro_batch",
            fmt::format("found a micro-batch with about {:.1g} activations, expected at most {:.0g}", activations,
                        kMostActivations),
            "lower micro_batch or sequence_length");
-  if (plan.global_batch > kMostSequences)
+  if (plan.batch.global_batch > kMostSequences)
     refuse(training, "micro_batch",
-           fmt::format("found {} on each of {} ranks, expected a global batch of at most {}", plan.micro_batch,
-                       plan.ranks, kMostSequences),
+           fmt::format("found {} on each of {} ranks, expected a global batch of at most {}", plan.batch.micro_batch,
+                       plan.parallel.ranks, kMostSequences),
            "lower micro_batch");
   if (auto const steps = std::max(accumulation(plan), std::int64_t{1}); steps > 1 && steps > kMostUnits / units)
     refuse(training, "global_batch",
@@ -134,9 +153,9 @@ void check_size(io::Node const& training, ModelSpec const& model, Plan const& pl
 }  // namespace
 
 void check_plan(io::Node const& training, io::Node const& strategy, ModelSpec const& model, Plan const& plan) {
-  check_fsdp(strategy, plan);
+  std::visit(CheckOptions{strategy, plan}, plan.strategy.options());
   check_offload(strategy, plan);
-  check_types(training, strategy, plan);
+  check_optimizer(training, plan);
   check_size(training, model, plan);
 }
 

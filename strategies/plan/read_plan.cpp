@@ -11,24 +11,23 @@
 namespace twinstep::strategies {
 namespace {
 
-/// FSDP moves the optimizer with the parameters.
+/// Some strategies move the optimizer with the parameters.
 void read_offload(io::Node const& offload, Plan& plan) {
   offload.allow_only({"optimizer", "parameters", "activations"});
   auto const optimizer = offload.find("optimizer");
-  if (auto const place = offload.find("parameters")) plan.offload.parameters = place->word<OffloadOptions::Place>();
-  auto const is_fsdp = plan.strategy == StrategyName::kFsdp1 || plan.strategy == StrategyName::kFsdp2;
+  if (auto const place = offload.find("parameters")) plan.states.offload.parameters = place->word<OffloadPlace>();
   if (optimizer)
-    plan.offload.optimizer = optimizer->word<OffloadOptions::Place>();
-  else if (is_fsdp)
-    plan.offload.optimizer = plan.offload.parameters;
-  plan.offload.activations = read_flag(offload, "activations", false);
+    plan.states.offload.optimizer = optimizer->word<OffloadPlace>();
+  else if (plan.strategy.traits().offload.moves_both)
+    plan.states.offload.optimizer = plan.states.offload.parameters;
+  plan.states.offload.activations = read_flag(offload, "activations", false);
 }
 
 void read_strategy(io::Node const& strategy, ModelSpec const& model, std::int64_t gpus, Plan& plan) {
   plan.strategy = strategy.at("name").word<StrategyName>();
-  plan.ranks = read_size(strategy, "ranks", gpus);
-  if (plan.ranks > gpus)
-    strategy.at("ranks").fail(fmt::format("{} ranks need as many GPUs, the cluster has {}", plan.ranks, gpus),
+  plan.parallel.ranks = read_size(strategy, "ranks", gpus);
+  if (plan.parallel.ranks > gpus)
+    strategy.at("ranks").fail(fmt::format("{} ranks need as many GPUs, the cluster has {}", plan.parallel.ranks, gpus),
                               fmt::format("use at most {} or more nodes", gpus));
   read_options(strategy, model, plan);
   if (auto const recompute = strategy.find("recompute")) read_recompute(*recompute, model, plan);

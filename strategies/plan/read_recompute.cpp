@@ -36,23 +36,23 @@ std::int64_t layers_of(ModelSpec const& model) {
 void read_recompute(io::Node const& recompute, ModelSpec const& model, Plan& plan) {
   auto const layers = layers_of(model);
   if (recompute.is(io::Node::Type::kString) && recompute.string() == "sqrt") {
-    plan.recompute = Recompute::kFull;
-    plan.recompute_scope.segment = std::lround(std::sqrt(static_cast<double>(layers)));
+    plan.kernels.recompute = Recompute::kFull;
+    plan.kernels.recompute_scope.segment = std::lround(std::sqrt(static_cast<double>(layers)));
     return;
   }
   if (!recompute.is(io::Node::Type::kObject)) {
-    plan.recompute = recompute.word<Recompute>();
+    plan.kernels.recompute = recompute.word<Recompute>();
     return;
   }
   recompute.allow_only({"what", "every", "segment", "first"});
   auto const what = recompute.find("what");
-  auto& scope = plan.recompute_scope;
-  plan.recompute = what ? what->word<Recompute>() : Recompute::kFull;
+  auto& scope = plan.kernels.recompute_scope;
+  plan.kernels.recompute = what ? what->word<Recompute>() : Recompute::kFull;
   scope.every = read_count(recompute, "every", layers).value_or(1);
   scope.segment = read_count(recompute, "segment", layers).value_or(1);
   scope.first = read_count(recompute, "first", layers);
-  if (scope.segment > 1 && plan.recompute != Recompute::kFull)
-    what->fail(fmt::format("found {} beside \"segment\"", name_of(plan.recompute)),
+  if (scope.segment > 1 && plan.kernels.recompute != Recompute::kFull)
+    what->fail(fmt::format("found {} beside \"segment\"", name_of(plan.kernels.recompute)),
                "a segment keeps its input alone: leave out \"what\"");
   if (scope.segment > 1 && scope.every > 1)
     recompute.at("every").fail("found it beside \"segment\"", "give one of the two");

@@ -1,5 +1,6 @@
 #include "strategies/parts/clipping.hpp"
 #include "strategies/parts/states.hpp"
+#include "strategies/textbook/textbook.hpp"
 
 namespace twinstep::strategies {
 namespace {

@@ -3,6 +3,7 @@
 
 #include "strategies/parts/clipping.hpp"
 #include "strategies/parts/states.hpp"
+#include "strategies/textbook/textbook.hpp"
 
 namespace twinstep::strategies {
 namespace {
@@ -22,7 +23,7 @@ class Zero3 : public DataParallel {
         lanes_{shard_lanes(context)},
         layout_{context.parameters, by_unit(context.parameters), context.groups.shard_ranks()},
         parameters_{persistent_buffer(context, "parameter_shard", layout_.total() / context.groups.shard_ranks(),
-                                      context.plan.precision, MemoryCategory::kParameters)},
+                                      context.plan.kernels.precision, MemoryCategory::kParameters)},
         gradients_{context, layout_, lanes_},
         optimizer_{context, layout_.total() / context.groups.shard_ranks()},
         gathered_name_{context.program.name("gathered_parameters")},
@@ -88,7 +89,7 @@ class Zero3 : public DataParallel {
     auto const& group = group_of(unit);
     auto const buffer = context_.role.buffer({.name = gathered_name_,
                                               .elements = group.elements,
-                                              .type = context_.plan.precision,
+                                              .type = context_.plan.kernels.precision,
                                               .category = MemoryCategory::kGatheredParameters});
     auto const own = layout_.place_shard(parameters_, group);
     gathered_[unit].buffer = buffer;

@@ -26,10 +26,11 @@ using namespace program;
 /// (mark_variable_ready_dense, mark_bucket_ready, finalize_backward); torch/nn/parallel/distributed.py.
 class Ddp : public DataParallel {
  public:
-  explicit Ddp(StepContext& context)
+  Ddp(DdpOptions const& options, StepContext& context)
       : DataParallel{context},
+        options_{options},
         lane_{communication_lane(context)},
-        layout_{context.parameters, ddp_buckets(context.parameters, context.plan), 1},
+        layout_{context.parameters, ddp_buckets(context.parameters, options, held_type(context.plan)), 1},
         weights_{context, layout_},
         module_buffers_{context},
         optimizer_{context, layout_.total()},
@@ -38,13 +39,13 @@ class Ddp : public DataParallel {
         gradients_(context.parameters.count()),
         is_full_(layout_.groups().size()) {
     for (std::size_t i = 0; i < layout_.groups().size(); ++i) buckets_.push_back(make_bucket(i));
-    if (finds_unused(options())) make_used_map();
+    if (finds_unused(options_)) make_used_map();
   }
 
   Region parameter(ParameterId id) override { return weights_.parameter(id); }
   Region gradient(ParameterId id) override {
     auto& made = made_[id.index()];
-    if (!made.exists()) made = make_gradient(id, context_.plan.precision);
+    if (!made.exists()) made = make_gradient(id, context_.plan.kernels.precision);
     return context_.role.whole(made);
   }
   bool adds_to_gradients() const override { return false; }
@@ -52,8 +53,8 @@ class Ddp : public DataParallel {
   void begin_micro_step() override {
     weights_.begin_micro_step();
     // A forward that follows one without sync finds buffers as they were.
-    auto const follows_sync = context_.is_first_micro_step() || !options().no_sync;
-    if (options().broadcast_buffers && follows_sync) module_buffers_.broadcast(lane_);
+    auto const follows_sync = context_.is_first_micro_step() || !options_.no_sync;
+    if (options_.broadcast_buffers && follows_sync) module_buffers_.broadcast(lane_);
   }
   void before_module(ModuleId module, Pass pass) override { weights_.before_module(module, pass); }
 
@@ -78,14 +79,13 @@ class Ddp : public DataParallel {
   }
 
  private:
-  [[nodiscard]] DdpOptions const& options() const { return context_.plan.ddp; }
-  [[nodiscard]] bool has_hook() const { return options().comm_hook != DdpOptions::Hook::kNone; }
-  [[nodiscard]] bool has_sync() const { return context_.is_last_micro_step() || !options().no_sync; }
-  [[nodiscard]] double share() const { return 1.0 / static_cast<double>(context_.plan.ranks); }
+  [[nodiscard]] bool has_hook() const { return options_.comm_hook != DdpOptions::Hook::kNone; }
+  [[nodiscard]] bool has_sync() const { return context_.is_last_micro_step() || !options_.no_sync; }
+  [[nodiscard]] double share() const { return 1.0 / static_cast<double>(context_.plan.parallel.ranks); }
   [[nodiscard]] Region view(ParameterId id) const { return layout_.place_in_group(buckets_[layout_.group_of(id)], id); }
 
   BufferId make_bucket(std::size_t index) {
-    auto const is_gradient = options().gradient_as_bucket_view;
+    auto const is_gradient = options_.gradient_as_bucket_view;
     return persistent_buffer(context_, fmt::format("bucket.{}", index), layout_.groups()[index].elements,
                              held_type(context_.plan),
                              is_gradient ? MemoryCategory::kGradients : MemoryCategory::kBuckets);
@@ -101,7 +101,7 @@ class Ddp : public DataParallel {
   /// Autograd's last node: what backward made becomes .grad, or is added to it.
   void accumulate(ParameterId id) {
     auto made = context_.role.whole(std::exchange(made_[id.index()], {}));
-    if (held_type(context_.plan) != context_.plan.precision) {
+    if (held_type(context_.plan) != context_.plan.kernels.precision) {
       auto const wide = context_.role.whole(make_gradient(id, held_type(context_.plan)));
       copy_kernel(context_, context_.compute, cast_name_, made, wide);
       made = wide;
@@ -121,7 +121,7 @@ class Ddp : public DataParallel {
       copy_kernel(context_, context_.compute, fill_name_, gradient, view(id), scale);
     else if (!has_hook())
       scale_kernel(context_, context_.compute, fill_name_, gradient, scale);
-    if (options().gradient_as_bucket_view) gradient = view(id);
+    if (options_.gradient_as_bucket_view) gradient = view(id);
   }
 
   /// Buckets follow each other on the communicator; each waits for all that compute has been given so far.
@@ -130,13 +130,13 @@ class Ddp : public DataParallel {
     auto const filled = context_.role.last_on(context_.compute);
     reduced_.push_back(has_hook() ? reduce_compressed(whole, filled)
                                   : all_reduce(context_, lane_, reduce_name_, whole, filled));
-    if (reduced_.size() == buckets_.size() && finds_unused(options())) reduce_used_map();
+    if (reduced_.size() == buckets_.size() && finds_unused(options_)) reduce_used_map();
   }
 
   /// torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py, _compress_hook: cast, divide, reduce, and cast back
   /// on a stream of its own when the sum is there.
   OpId reduce_compressed(Region whole, OpId filled) {
-    auto const is_bf16 = options().comm_hook == DdpOptions::Hook::kBf16;
+    auto const is_bf16 = options_.comm_hook == DdpOptions::Hook::kBf16;
     auto const half = context_.role.whole(context_.role.buffer({.name = compressed_name_,
                                                                 .elements = whole.elements,
                                                                 .type = is_bf16 ? DataType::kBf16 : DataType::kFp16,
@@ -152,7 +152,7 @@ class Ddp : public DataParallel {
   void finish() {
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
       context_.role.wait(context_.compute, reduced_[i]);
-      if (options().gradient_as_bucket_view) continue;
+      if (options_.gradient_as_bucket_view) continue;
       for (auto const id : layout_.groups()[i].members)
         copy_kernel(context_, context_.compute, copy_back_name_, view(id), gradients_[id.index()]);
     }
@@ -175,6 +175,7 @@ class Ddp : public DataParallel {
     all_reduce(context_, lane_, name, used, copied);
   }
 
+  DdpOptions const& options_;
   Lane lane_;
   FlatLayout layout_;
   AutocastParameters weights_;
@@ -201,8 +202,8 @@ class Ddp : public DataParallel {
 
 }  // namespace
 
-std::unique_ptr<DataParallel> make_ddp(StepContext& context) {
-  return std::make_unique<Ddp>(context);
+std::unique_ptr<DataParallel> make_strategy(DdpOptions const& options, StepContext& context) {
+  return std::make_unique<Ddp>(options, context);
 }
 
 }  // namespace twinstep::strategies

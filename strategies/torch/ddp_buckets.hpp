@@ -8,7 +8,7 @@
 namespace twinstep::strategies {
 
 /// The buckets of DistributedDataParallel, in the order in which they are reduced. Tensors are never split, a bucket
-/// closes with the tensor that reaches its limit, and parameters count in the type that they are held in.
+/// closes with the tensor that reaches its limit, and parameters count in the type `held` that they are held in.
 ///
 /// - After the first iteration: the order in which gradients become ready, limits first and cap.
 /// - With find_unused_parameters and no static graph buckets are never rebuilt: limits apply in registration order, and
@@ -17,7 +17,8 @@ namespace twinstep::strategies {
 ///
 /// Source: torch/csrc/distributed/c10d/reducer.cpp (compute_bucket_assignment_by_size, rebuild_buckets);
 /// torch/nn/parallel/distributed.py (_ddp_init_helper).
-[[nodiscard]] std::vector<std::vector<ParameterId>> ddp_buckets(Parameters const& parameters, Plan const& plan);
+[[nodiscard]] std::vector<std::vector<ParameterId>> ddp_buckets(Parameters const& parameters, DdpOptions const& options,
+                                                                DataType held);
 
 /// Whether the graph may leave parameters unused, so that which ones it used is reduced too.
 [[nodiscard]] constexpr bool finds_unused(DdpOptions const& ddp) {

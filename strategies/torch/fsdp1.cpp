@@ -7,8 +7,8 @@ namespace twinstep::strategies {
 namespace {
 
 using namespace program;
-using Sharding = FsdpOptions::Sharding;
-using Prefetch = FsdpOptions::Prefetch;
+using Sharding = Fsdp1Options::Sharding;
+using Prefetch = Fsdp1Options::Prefetch;
 
 /// PyTorch's FullyShardedDataParallel. A unit's parameters are one flat tensor, of which every rank holds its shard.
 ///
@@ -23,16 +23,17 @@ using Prefetch = FsdpOptions::Prefetch;
 /// shards of all groups. NO_SHARD holds everything and sums. Source: torch/distributed/fsdp/_runtime_utils.py.
 class Fsdp1 : public DataParallel {
  public:
-  explicit Fsdp1(StepContext& context)
+  Fsdp1(Fsdp1Options const& options, StepContext& context)
       : DataParallel{context},
-        units_{context.plan, context.model, context.parameters},
+        options_{options},
+        units_{options.shards_root, context.model, context.parameters},
         layout_{context.parameters, units_.groups(), is_sharded() ? context.groups.shard_ranks() : 1},
         states_{context, layout_},
         pre_unshard_{context.role.stream("pre_unshard")},
         unshard_{context.role.stream("unshard")},
         post_backward_{context.role.stream("post_backward")},
         shard_group_{is_sharded() ? context.groups.shard(context.program) : CommunicatorId{}},
-        divide_{divide_factors(context.plan.ranks)},
+        divide_{divide_factors(context.plan.parallel.ranks)},
         unit_(units_.groups().size()) {}
 
   Region parameter(ParameterId id) override {
@@ -57,7 +58,7 @@ class Fsdp1 : public DataParallel {
   }
   void before_forward(std::size_t unit) override {
     use(units_.holding(unit));
-    if (context_.plan.fsdp.forward_prefetch) gather(units_.after(unit));
+    if (options_.forward_prefetch) gather(units_.after(unit));
   }
   void after_forward(std::size_t unit) override {
     auto const own = units_.holding(unit);
@@ -65,12 +66,12 @@ class Fsdp1 : public DataParallel {
   }
   void before_backward(std::size_t unit) override {
     use(units_.holding(unit));
-    if (context_.plan.fsdp.backward_prefetch == Prefetch::kBackwardPre) gather(units_.before(unit));
+    if (options_.backward_prefetch == Prefetch::kBackwardPre) gather(units_.before(unit));
   }
   void after_backward(std::size_t unit) override {
     auto const own = units_.holding(unit);
     if (!own || !units_.ends_backward(unit)) return;
-    if (context_.plan.fsdp.backward_prefetch == Prefetch::kBackwardPost) gather(units_.before(unit));
+    if (options_.backward_prefetch == Prefetch::kBackwardPost) gather(units_.before(unit));
     auto const last = context_.role.last_on(context_.compute);
     auto const keeps_parameters = !reshards_after_forward() && !synchronises();
     if (!keeps_parameters) free(*own, last);
@@ -106,18 +107,20 @@ class Fsdp1 : public DataParallel {
         all_reduce;
   };
 
-  [[nodiscard]] bool is_sharded() const { return context_.plan.fsdp.sharding != Sharding::kNoShard; }
+  [[nodiscard]] bool is_sharded() const { return options_.sharding != Sharding::kNoShard; }
   [[nodiscard]] bool reshards_after_forward() const {
-    return context_.plan.fsdp.sharding == Sharding::kFullShard || context_.plan.fsdp.sharding == Sharding::kHybridShard;
+    return options_.sharding == Sharding::kFullShard || options_.sharding == Sharding::kHybridShard;
   }
   [[nodiscard]] bool synchronises() const {
-    return context_.plan.fsdp.accumulation != FsdpOptions::Accumulation::kNoSync || context_.is_last_micro_step();
+    return options_.accumulation != FsdpAccumulation::kNoSync || context_.is_last_micro_step();
   }
   [[nodiscard]] Group const& group_of(ParameterId id) const { return layout_.groups()[layout_.group_of(id)]; }
   [[nodiscard]] BufferId buffer(NameId name, std::int64_t elements, MemoryCategory category,
                                 std::optional<DataType> type = {}) {
-    return context_.role.buffer(
-        {.name = name, .elements = elements, .type = type.value_or(context_.plan.precision), .category = category});
+    return context_.role.buffer({.name = name,
+                                 .elements = elements,
+                                 .type = type.value_or(context_.plan.kernels.precision),
+                                 .category = category});
   }
 
   void use(std::optional<std::size_t> unit) {
@@ -145,7 +148,7 @@ class Fsdp1 : public DataParallel {
 
   void limit_gathers() {
     constexpr std::size_t kMostPendingFrees = 2;  // _limiter_utils.py, max_num_inflight_all_gathers
-    if (!context_.plan.fsdp.limit_all_gathers || frees_.size() < kMostPendingFrees) return;
+    if (!options_.limit_all_gathers || frees_.size() < kMostPendingFrees) return;
     context_.role.host(names_.limit, std::span{&frees_.front(), 1});
     frees_.pop_front();
   }
@@ -177,10 +180,10 @@ class Fsdp1 : public DataParallel {
 
   void reduce(std::size_t unit, Region whole) {
     auto const& group = layout_.groups()[unit];
-    auto const type = context_.plan.reduce_type.value_or(context_.plan.precision);
+    auto const type = context_.plan.states.reduce_type.value_or(context_.plan.kernels.precision);
     auto const category = states_.category_of_reduced(unit, type);
     context_.role.wait(post_backward_, context_.role.last_on(context_.compute));
-    if (type != context_.plan.precision) {
+    if (type != context_.plan.kernels.precision) {
       auto const cast = context_.role.whole(
           buffer(names_.cast, group.elements, is_sharded() ? MemoryCategory::kBuckets : category, type));
       copy_kernel(context_, post_backward_, names_.cast, whole, cast);
@@ -209,6 +212,7 @@ class Fsdp1 : public DataParallel {
     if (by > 1) scale_kernel(context_, post_backward_, names_.divide, gradient, 1 / by);
   }
 
+  Fsdp1Options const& options_;
   FsdpUnits units_;
   FlatLayout layout_;
   FsdpStates states_;
@@ -224,8 +228,8 @@ class Fsdp1 : public DataParallel {
 
 }  // namespace
 
-std::unique_ptr<DataParallel> make_fsdp1(StepContext& context) {
-  return std::make_unique<Fsdp1>(context);
+std::unique_ptr<DataParallel> make_strategy(Fsdp1Options const& options, StepContext& context) {
+  return std::make_unique<Fsdp1>(options, context);
 }
 
 }  // namespace twinstep::strategies

@@ -6,7 +6,7 @@ namespace twinstep::strategies {
 namespace {
 
 using namespace program;
-using Accumulation = FsdpOptions::Accumulation;
+using Accumulation = FsdpAccumulation;
 
 /// PyTorch's fully_shard. Each parameter is cut along its first dimension, and those of a unit are gathered together.
 ///
@@ -23,9 +23,10 @@ using Accumulation = FsdpOptions::Accumulation;
 /// Source: torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py, _fsdp_collectives.py.
 class Fsdp2 : public DataParallel {
  public:
-  explicit Fsdp2(StepContext& context)
+  Fsdp2(Fsdp2Options const& options, StepContext& context)
       : DataParallel{context},
-        units_{context.plan, context.model, context.parameters},
+        options_{options},
+        units_{options.shards_root, context.model, context.parameters},
         layout_{context.parameters, units_.groups(), state_ranks(context), {.rows = true}},
         states_{context, layout_},
         copy_in_{context.role.stream("all_gather_copy_in")},
@@ -65,7 +66,7 @@ class Fsdp2 : public DataParallel {
   }
   void after_forward(std::size_t unit) override {
     auto const own = units_.holding(unit);
-    if (!own || units_.is_root(*own) || context_.plan.fsdp.reshard_after_forward == 0) return;
+    if (!own || units_.is_root(*own) || options_.reshard_after_forward == 0) return;
     if (reshards_to_part()) keep_part(*own);
     unit_[*own].parameters = {};
   }
@@ -83,7 +84,7 @@ class Fsdp2 : public DataParallel {
     auto const own = units_.holding(unit);
     if (!own || !units_.ends_backward(unit)) return;
     unit_[*own].parameters = unit_[*own].part = {};
-    auto const synchronises = context_.plan.fsdp.accumulation != Accumulation::kNoSync || context_.is_last_micro_step();
+    auto const synchronises = options_.accumulation != Accumulation::kNoSync || context_.is_last_micro_step();
     synchronises ? reduce(*own) : accumulate(*own);
   }
   void update() override { states_.update(reductions(), Lane{reductions(), state_group_}); }
@@ -141,17 +142,22 @@ class Fsdp2 : public DataParallel {
   };
 
   [[nodiscard]] static std::int64_t state_ranks(StepContext const& context) {
-    return context.plan.fsdp.reshard_after_forward > 1 ? context.plan.ranks : context.groups.shard_ranks();
+    return context.plan.strategy.get<Fsdp2Options>().reshard_after_forward > 1 ? context.plan.parallel.ranks
+                                                                               : context.groups.shard_ranks();
   }
-  [[nodiscard]] bool reshards_to_part() const { return context_.plan.fsdp.reshard_after_forward > 1; }
+  [[nodiscard]] bool reshards_to_part() const { return options_.reshard_after_forward > 1; }
   [[nodiscard]] bool is_hybrid() const { return !reshards_to_part() && context_.groups.replicas() > 1; }
   [[nodiscard]] StreamId reductions() const { return is_hybrid() ? all_reduce_ : reduce_scatter_; }
   [[nodiscard]] BufferId buffer(NameId name, std::int64_t elements, MemoryCategory category,
                                 std::optional<DataType> type = {}) {
-    return context_.role.buffer(
-        {.name = name, .elements = elements, .type = type.value_or(context_.plan.precision), .category = category});
+    return context_.role.buffer({.name = name,
+                                 .elements = elements,
+                                 .type = type.value_or(context_.plan.kernels.precision),
+                                 .category = category});
   }
-  [[nodiscard]] DataType reduce_type() const { return context_.plan.reduce_type.value_or(context_.plan.precision); }
+  [[nodiscard]] DataType reduce_type() const {
+    return context_.plan.states.reduce_type.value_or(context_.plan.kernels.precision);
+  }
 
   void gathers_wait_for(OpId op) {
     context_.role.wait(copy_in_, op);
@@ -235,7 +241,7 @@ class Fsdp2 : public DataParallel {
     auto const whole = context_.role.whole(std::exchange(gradients, {}));
     if (accumulated.exists()) {
       add_kernel(context_, context_.compute, names_.accumulate, context_.role.whole(accumulated), whole);
-    } else if (reduce_type() == context_.plan.precision) {
+    } else if (reduce_type() == context_.plan.kernels.precision) {
       accumulated = whole.buffer;
     } else {
       accumulated = buffer(names_.gradients, whole.elements.base, MemoryCategory::kGradients, reduce_type());
@@ -272,8 +278,7 @@ class Fsdp2 : public DataParallel {
       add_kernel(context_, reduce_scatter_, names_.accumulate, sum, shard);
       shard = sum;
     }
-    if (is_hybrid() && context_.plan.fsdp.accumulation == Accumulation::kReduceScatter &&
-        !context_.is_last_micro_step()) {
+    if (is_hybrid() && options_.accumulation == Accumulation::kReduceScatter && !context_.is_last_micro_step()) {
       sum = shard;
       return;
     }
@@ -289,6 +294,7 @@ class Fsdp2 : public DataParallel {
   [[nodiscard]] Reduction reduction() const { return divides() ? Reduction::kSum : Reduction::kAverage; }
   [[nodiscard]] bool divides() const { return reduce_type() == DataType::kFp16; }
 
+  Fsdp2Options const& options_;
   FsdpUnits units_;
   FlatLayout layout_;
   FsdpStates states_;
@@ -299,7 +305,7 @@ class Fsdp2 : public DataParallel {
   CommunicatorId state_group_;  // ranks that share one copy of the states
   OwnPlace own_place_;          // in a gather over them
   OwnPlace part_place_;         // in one inside a group of m
-  DivideFactors divide_ = divides() ? divide_factors(context_.plan.ranks) : DivideFactors{};
+  DivideFactors divide_ = divides() ? divide_factors(context_.plan.parallel.ranks) : DivideFactors{};
   Names names_{context_};
   std::vector<Unit> unit_;
   std::vector<CopiedOut> copied_out_;  // that gathers do not wait for yet
@@ -310,8 +316,8 @@ class Fsdp2 : public DataParallel {
 
 }  // namespace
 
-std::unique_ptr<DataParallel> make_fsdp2(StepContext& context) {
-  return std::make_unique<Fsdp2>(context);
+std::unique_ptr<DataParallel> make_strategy(Fsdp2Options const& options, StepContext& context) {
+  return std::make_unique<Fsdp2>(options, context);
 }
 
 }  // namespace twinstep::strategies

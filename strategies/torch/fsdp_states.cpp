@@ -8,14 +8,14 @@ namespace twinstep::strategies {
 
 using namespace program;
 
-FsdpUnits::FsdpUnits(Plan const& plan, ModelWork const& model, Parameters const& parameters)
+FsdpUnits::FsdpUnits(bool shards_root, ModelWork const& model, Parameters const& parameters)
     : holding_(model.units.size()) {
   auto is_tied = false;
   for (std::size_t unit = 0; unit < model.units.size(); ++unit) is_tied = is_tied || parameters.is_shared(unit);
   for (std::size_t unit = 0; unit < model.units.size(); ++unit) {
     auto const tensors = model.work(model.units[unit]).parameters.size();
     if (tensors == 0) continue;
-    auto const is_of_root = model.units[unit].index < 0 && (plan.fsdp.shards_root || is_tied);
+    auto const is_of_root = model.units[unit].index < 0 && (shards_root || is_tied);
     if (is_of_root && root_) {
       holding_[unit] = root_;
     } else {
@@ -48,8 +48,7 @@ bool FsdpUnits::ends_backward(std::size_t unit) const {
 FsdpStates::FsdpStates(StepContext& context, FlatLayout const& layout)
     : context_{context},
       layout_{layout},
-      space_{context.plan.offload.parameters == OffloadOptions::Place::kNone ? MemorySpace::kDevice
-                                                                             : MemorySpace::kHost},
+      space_{context.plan.states.offload.parameters == OffloadPlace::kNone ? MemorySpace::kDevice : MemorySpace::kHost},
       parameters_{persistent_buffer(context, "parameter_shard", layout.total() / layout.shards(),
                                     held_type(context.plan), MemoryCategory::kParameters, space_)},
       optimizer_{context, layout.total() / layout.shards(), space_},
@@ -78,8 +77,8 @@ Region FsdpStates::shard_to_gather(Group const& group, StreamId stream) {
     copy_between(context_, stream, to_device_, shard, copy);
     shard = copy;
   }
-  if (held_type(context_.plan) == context_.plan.precision) return shard;
-  auto const low = buffer(cast_, elements, context_.plan.precision, kGatheredParameters, MemorySpace::kDevice);
+  if (held_type(context_.plan) == context_.plan.kernels.precision) return shard;
+  auto const low = buffer(cast_, elements, context_.plan.kernels.precision, kGatheredParameters, MemorySpace::kDevice);
   copy_kernel(context_, stream, cast_, shard, low);
   return low;
 }

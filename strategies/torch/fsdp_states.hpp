@@ -11,10 +11,11 @@
 namespace twinstep::strategies {
 
 /// How a model is cut into units: each repeated layer is one; what is left (embedding, final norm, head) is the root
-/// unit, or one unit each if the plan says so. Tensors that are tied lie in one unit. The root comes first.
+/// unit, or one unit each if the root is not sharded as one. Tensors that are tied lie in one unit. The root comes
+/// first.
 class FsdpUnits {
  public:
-  FsdpUnits(Plan const& plan, ModelWork const& model, Parameters const& parameters);
+  FsdpUnits(bool shards_root, ModelWork const& model, Parameters const& parameters);
 
   /// The parameters of each unit.
   [[nodiscard]] std::vector<std::vector<ParameterId>> const& groups() const { return groups_; }

@@ -17,10 +17,8 @@ using namespace twinstep;
 
 strategies::Plan plan_of(std::int64_t strategy, std::int64_t ranks) {
   return {.strategy = static_cast<strategies::StrategyName>(strategy),
-          .ranks = ranks,
-          .micro_batch = 1,
-          .global_batch = ranks,
-          .sequence_length = 4096};
+          .parallel = {.ranks = ranks},
+          .batch = {.micro_batch = 1, .global_batch = ranks, .sequence_length = 4096}};
 }
 
 void report_operations(benchmark::State& state, std::size_t operations) {
@@ -78,7 +76,7 @@ void simulate(benchmark::State& state) {
 void fsdp2_of_70b(benchmark::State& state) {
   auto const model = strategies::ModelSpec{tests::llama_2_70b()};
   auto plan = plan_of(static_cast<std::int64_t>(strategies::StrategyName::kFsdp2), state.range(1));
-  plan.recompute = strategies::Recompute::kFull;
+  plan.kernels.recompute = strategies::Recompute::kFull;
   auto const machine = engine::Machine{tests::h100_like(state.range(1) / 8)};
   auto operations = std::size_t{0};
   for (auto _ : state) {

@@ -20,13 +20,12 @@ constexpr double kLarge = 16;  ///< inputs and targets that make gradients whose
 
 /// Of the parameters, from training by the same optimizer on one rank with the whole global batch at once.
 inline double difference_from_one_rank(strategies::Plan const& plan) {
-  auto const alone = strategies::Plan{.strategy = strategies::StrategyName::kNaive,
-                                      .micro_batch = plan.global_batch,
-                                      .global_batch = plan.global_batch,
-                                      .precision = plan.precision,
-                                      .optimizer = plan.optimizer,
-                                      .clips_gradients = plan.clips_gradients};
-  auto const largest = plan.clips_gradients ? kLarge : 1;
+  auto const alone =
+      strategies::Plan{.strategy = strategies::StrategyName::kNaive,
+                       .batch = {.micro_batch = plan.batch.global_batch, .global_batch = plan.batch.global_batch},
+                       .kernels = {.precision = plan.kernels.precision},
+                       .states = {.optimizer = plan.states.optimizer, .clips_gradients = plan.states.clips_gradients}};
+  auto const largest = plan.states.clips_gradients ? kLarge : 1;
   return largest_difference(train(plan, on_cpus, largest), train(alone, on_cpus, largest));
 }
 

@@ -45,14 +45,10 @@ TEST_CASE("every strategy trains like a single rank on devices that are not ther
       auto const reference = train_alone(global_batch, DataType::kFp64, on_fake_devices);
       for (auto const name : kAllStrategies) {
         INFO(fmt::format("{}, {} ranks, recompute {}", name_of(name), ranks, name_of(recompute)));
-        auto const trained = train({.strategy = name,
-                                    .recompute = recompute,
-                                    .ranks = ranks,
-                                    .micro_batch = 2,
-                                    .global_batch = global_batch,
-                                    .precision = DataType::kFp64,
-                                    .bucket = 1_KiB,
-                                    .first_bucket = 256_B},
+        auto const trained = train({.strategy = with_buckets(name, 1_KiB, 256_B),
+                                    .parallel = {.ranks = ranks},
+                                    .batch = {.micro_batch = 2, .global_batch = global_batch},
+                                    .kernels = {.precision = DataType::kFp64, .recompute = recompute}},
                                    on_fake_devices);
         CHECK(largest_difference(trained, reference) < 1e-12);
       }

@@ -12,10 +12,9 @@ namespace {
 
 Plan fp64_fsdp_plan(StrategyName strategy, std::int64_t ranks, std::int64_t micro_batches) {
   return {.strategy = strategy,
-          .ranks = ranks,
-          .micro_batch = 2,
-          .global_batch = 2 * ranks * micro_batches,
-          .precision = DataType::kFp64};
+          .parallel = {.ranks = ranks},
+          .batch = {.micro_batch = 2, .global_batch = 2 * ranks * micro_batches},
+          .kernels = {.precision = DataType::kFp64}};
 }
 
 /// Three steps of AdamW move weights as one rank with the whole batch moves them; rounding apart (see
@@ -27,35 +26,36 @@ void check_trains_alike(Plan const& plan) {
 }  // namespace
 
 TEST_CASE("FSDP1 trains like a single rank, whatever it shards, prefetches and reduces", "[conformance][fsdp][cpu]") {
-  using Sharding = FsdpOptions::Sharding;
-  using Prefetch = FsdpOptions::Prefetch;
-  using Accumulation = FsdpOptions::Accumulation;
+  using Sharding = Fsdp1Options::Sharding;
+  using Prefetch = Fsdp1Options::Prefetch;
+  using Accumulation = FsdpAccumulation;
   for (auto const sharding : {Sharding::kFullShard, Sharding::kShardGradOp, Sharding::kNoShard, Sharding::kHybridShard,
                               Sharding::kHybridShardZero2})
     for (auto const prefetch : {Prefetch::kBackwardPre, Prefetch::kBackwardPost, Prefetch::kNone})
       for (auto const accumulation : {Accumulation::kReduce, Accumulation::kNoSync})
         for (std::int64_t const ranks : {1, 4, 6}) {
           auto plan = fp64_fsdp_plan(StrategyName::kFsdp1, ranks, 3);
-          plan.fsdp = {.sharding = sharding, .backward_prefetch = prefetch, .accumulation = accumulation};
-          plan.fsdp.forward_prefetch = prefetch == Prefetch::kBackwardPost;
+          plan.strategy =
+              Fsdp1Options{.sharding = sharding, .backward_prefetch = prefetch, .accumulation = accumulation};
+          fsdp1_of(plan).forward_prefetch = prefetch == Prefetch::kBackwardPost;
           if (sharding == Sharding::kHybridShard || sharding == Sharding::kHybridShardZero2)
-            plan.shard_group = ranks / 2;
-          if (plan.shard_group == 0 && sharding == Sharding::kHybridShard) continue;
+            plan.parallel.shard_group = ranks / 2;
+          if (plan.parallel.shard_group == 0 && sharding == Sharding::kHybridShard) continue;
           INFO(name_of(sharding) << ", " << name_of(prefetch) << ", " << name_of(accumulation) << ", " << ranks);
           check_trains_alike(plan);
         }
 }
 
 TEST_CASE("FSDP2 trains like a single rank, whatever it reshards and reduces", "[conformance][fsdp][cpu]") {
-  using Accumulation = FsdpOptions::Accumulation;
+  using Accumulation = FsdpAccumulation;
   for (std::int64_t const ranks : {1, 3, 4, 6})
     for (std::int64_t const group : {ranks, ranks / 2})
       for (std::int64_t const reshard : {std::int64_t{0}, std::int64_t{1}, ranks / 2})
         for (auto const accumulation : {Accumulation::kReduce, Accumulation::kReduceScatter, Accumulation::kNoSync}) {
           if (group == 0 || ranks % group != 0 || (reshard > 1 && (group != ranks || ranks % reshard != 0))) continue;
           auto plan = fp64_fsdp_plan(StrategyName::kFsdp2, ranks, 2);
-          plan.shard_group = group;
-          plan.fsdp = {.reshard_after_forward = reshard, .accumulation = accumulation};
+          plan.parallel.shard_group = group;
+          plan.strategy = Fsdp2Options{.reshard_after_forward = reshard, .accumulation = accumulation};
           INFO(ranks << " in groups of " << group << ", reshard " << reshard << ", " << name_of(accumulation));
           check_trains_alike(plan);
         }
@@ -67,10 +67,10 @@ TEST_CASE("FSDP trains like a single rank with recomputation and states in host 
     for (auto const clips : {false, true})
       for (std::int64_t const ranks : {1, 4}) {
         auto plan = fp64_fsdp_plan(strategy, ranks, 2);
-        plan.recompute = Recompute::kFull;
-        plan.clips_gradients = clips;
+        plan.kernels.recompute = Recompute::kFull;
+        plan.states.clips_gradients = clips;
         check_trains_alike(plan);
-        plan.offload.parameters = plan.offload.optimizer = OffloadOptions::Place::kCpu;
+        plan.states.offload.parameters = plan.states.offload.optimizer = OffloadPlace::kCpu;
         check_trains_alike(plan);
       }
 }

@@ -90,13 +90,10 @@ TEST_CASE("strategies over Gloo train like a single rank", "[conformance][strate
     auto const reference = train_alone(global_batch, DataType::kFp64, over_gloo);
     for (auto const name : kAllStrategies) {
       INFO(fmt::format("{}, {} ranks", name_of(name), ranks));
-      auto const trained = train({.strategy = name,
-                                  .ranks = ranks,
-                                  .micro_batch = kMicroBatch,
-                                  .global_batch = global_batch,
-                                  .precision = DataType::kFp64,
-                                  .bucket = 1_KiB,
-                                  .first_bucket = 256_B},
+      auto const trained = train({.strategy = with_buckets(name, 1_KiB, 256_B),
+                                  .parallel = {.ranks = ranks},
+                                  .batch = {.micro_batch = kMicroBatch, .global_batch = global_batch},
+                                  .kernels = {.precision = DataType::kFp64}},
                                  over_gloo);
       CHECK(largest_difference(trained, reference) < 1e-12);
     }

@@ -45,37 +45,43 @@ struct Home {
 
 /// Told the way the strategies lay them out.
 Home home_of(ModelWork const& work, Parameters const& parameters, Plan const& plan) {
-  auto const fsdp_units = [&] { return FsdpUnits{plan, work, parameters}.groups(); };
+  auto const fsdp_units = [&](bool shards_root) { return FsdpUnits{shards_root, work, parameters}.groups(); };
+  auto const precision = plan.kernels.precision;
   auto const buckets = [&](std::int64_t shards) {
-    return FlatLayout{parameters, bucketed(parameters, plan.precision, bucket_limits(plan)), shards};
+    return FlatLayout{parameters,
+                      bucketed(parameters, precision, bucket_limits(plan.strategy.get<TextbookOptions>(), precision)),
+                      shards};
   };
-  switch (plan.strategy) {
+  switch (plan.strategy.name()) {
     case StrategyName::kNaive: return {{parameters, one_by_one(parameters), 1}};
-    case StrategyName::kDdp: return {{parameters, ddp_buckets(parameters, plan), 1}};
+    case StrategyName::kDdp:
+      return {{parameters, ddp_buckets(parameters, plan.strategy.get<DdpOptions>(), held_type(plan)), 1}};
     case StrategyName::kZero1:
     case StrategyName::kZero2: return {buckets(shard_ranks(plan))};
     case StrategyName::kZero3:
       return {{parameters, by_unit(parameters), shard_ranks(plan)}, "parameter_shard", Held::kShard};
     case StrategyName::kMegatron: {
-      auto const held = gathers_ahead(plan.megatron) ? Held::kShardInPlace : Held::kAll;
+      auto const held = gathers_ahead(plan.strategy.get<MegatronOptions>()) ? Held::kShardInPlace : Held::kAll;
       return {megatron_layout(parameters, plan), "parameters", held};
     }
     case StrategyName::kFsdp1: {
-      auto const is_whole = plan.fsdp.sharding == FsdpOptions::Sharding::kNoShard;
-      return {{parameters, fsdp_units(), is_whole ? 1 : shard_ranks(plan)}, "parameter_shard", Held::kShard};
+      auto const units = fsdp_units(plan.strategy.get<Fsdp1Options>().shards_root);
+      return {{parameters, units, is_sharded(plan) ? shard_ranks(plan) : 1}, "parameter_shard", Held::kShard};
     }
     case StrategyName::kFsdp2: {
-      auto const ranks = plan.fsdp.reshard_after_forward > 1 ? plan.ranks : shard_ranks(plan);
-      return {{parameters, fsdp_units(), ranks, {.rows = true}}, "parameter_shard", Held::kShard};
+      auto const& fsdp2 = plan.strategy.get<Fsdp2Options>();
+      auto const ranks = fsdp2.reshard_after_forward > 1 ? plan.parallel.ranks : shard_ranks(plan);
+      return {{parameters, fsdp_units(fsdp2.shards_root), ranks, {.rows = true}}, "parameter_shard", Held::kShard};
     }
     case StrategyName::kDeepSpeed1:
     case StrategyName::kDeepSpeed2: {
       auto all = std::vector<ParameterId>{};
       for (std::size_t i = 0; i < parameters.count(); ++i) all.emplace_back(i);
-      return {{parameters, {all}, plan.ranks}, "parameters", Held::kAll, "", "master"};
+      return {{parameters, {all}, plan.parallel.ranks}, "parameters", Held::kAll, "", "master"};
     }
     case StrategyName::kDeepSpeed3: {
-      auto layout = FlatLayout{parameters, persistent_first(plan, parameters), plan.ranks};
+      auto layout = FlatLayout{parameters, persistent_first(plan.strategy.get<DeepSpeedOptions>(), parameters),
+                               plan.parallel.ranks};
       return {std::move(layout), "parameter_shard", Held::kShard, "persistent_parameters", "master"};
     }
     default: FAIL("say where " << name_of(plan.strategy) << " keeps its parameters");
@@ -88,14 +94,15 @@ class Training {
   Training(Plan plan, double largest)
       : plan_{plan},
         largest_{largest},
-        work_{work_of(odd_mlp(), {.micro_batch = plan.micro_batch})},
+        work_{work_of(odd_mlp(), {.micro_batch = plan.batch.micro_batch})},
         parameters_{work_},
         home_{home_of(work_, parameters_, plan)} {}
 
   std::vector<double> run(MakeTrainingJob const& make) {
     auto const step = compiled(odd_mlp(), plan_);
-    auto const job = make(plan_.ranks, [this](RankId rank, std::string_view name, std::string_view scope,
-                                              std::span<double> values) { initialise(rank, name, scope, values); });
+    auto const job =
+        make(plan_.parallel.ranks, [this](RankId rank, std::string_view name, std::string_view scope,
+                                          std::span<double> values) { initialise(rank, name, scope, values); });
     for (int i = 0; i < kSteps; ++i) CHECK(find_violations(step, job.step(step)) == std::vector<std::string>{});
     return read_parameters(job);
   }
@@ -125,9 +132,9 @@ class Training {
     if (scope.starts_with("micro_batch.")) {
       // Sample i of the global batch is the same numbers wherever it is computed.
       auto const micro_step = std::stoull(std::string{scope.substr(12)});
-      auto const per_sample = values.size() / static_cast<std::size_t>(plan_.micro_batch);
-      auto const first = (micro_step * static_cast<std::size_t>(plan_.ranks) + rank.index()) *
-                         static_cast<std::size_t>(plan_.micro_batch);
+      auto const per_sample = values.size() / static_cast<std::size_t>(plan_.batch.micro_batch);
+      auto const first = (micro_step * static_cast<std::size_t>(plan_.parallel.ranks) + rank.index()) *
+                         static_cast<std::size_t>(plan_.batch.micro_batch);
       auto const seed = std::hash<std::size_t>{}(per_sample);
       for (std::size_t i = 0; i < values.size(); ++i) values[i] = largest_ * noise(seed, first * per_sample + i);
       return;
@@ -151,7 +158,7 @@ class Training {
 
   [[nodiscard]] std::vector<double> read_parameters(TrainingJob const& job) const {
     auto flat = std::vector<std::vector<double>>{};
-    for (std::size_t rank = 0; rank < static_cast<std::size_t>(plan_.ranks); ++rank)
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(plan_.parallel.ranks); ++rank)
       flat.push_back(job.read(RankId{rank}, home_.buffer, ""));
     for (std::size_t rank = 0; rank < flat.size(); ++rank)  // replicas stay identical, bit for bit
       CHECK(flat[rank] == flat[place_in_group(RankId{rank})]);
@@ -182,9 +189,8 @@ std::vector<double> train(Plan const& plan, MakeTrainingJob const& make, double 
 
 std::vector<double> train_alone(std::int64_t global_batch, DataType precision, MakeTrainingJob const& make) {
   return train({.strategy = StrategyName::kNaive,
-                .micro_batch = global_batch,
-                .global_batch = global_batch,
-                .precision = precision},
+                .batch = {.micro_batch = global_batch, .global_batch = global_batch},
+                .kernels = {.precision = precision}},
                make);
 }
 

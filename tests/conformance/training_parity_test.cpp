@@ -16,13 +16,10 @@ namespace {
 constexpr std::int64_t kMicroBatch = 2;
 
 Plan fp64_plan(StrategyName name, std::int64_t ranks, std::int64_t micro_batches) {
-  return {.strategy = name,
-          .ranks = ranks,
-          .micro_batch = kMicroBatch,
-          .global_batch = kMicroBatch * ranks * micro_batches,
-          .precision = DataType::kFp64,
-          .bucket = 1_KiB,
-          .first_bucket = 256_B};
+  return {.strategy = with_buckets(name, 1_KiB, 256_B),
+          .parallel = {.ranks = ranks},
+          .batch = {.micro_batch = kMicroBatch, .global_batch = kMicroBatch * ranks * micro_batches},
+          .kernels = {.precision = DataType::kFp64}};
 }
 
 }  // namespace
@@ -40,14 +37,10 @@ TEST_CASE("every strategy trains like a single rank", "[conformance][strategies]
         for (auto const name : kAllStrategies) {
           INFO(fmt::format("{}, {} ranks, {} micro-batches, recompute {}", name_of(name), ranks, micro_batches,
                            name_of(recompute)));
-          auto const trained = train({.strategy = name,
-                                      .recompute = recompute,
-                                      .ranks = ranks,
-                                      .micro_batch = kMicroBatch,
-                                      .global_batch = global_batch,
-                                      .precision = DataType::kFp64,
-                                      .bucket = 1_KiB,
-                                      .first_bucket = 256_B},
+          auto const trained = train({.strategy = with_buckets(name, 1_KiB, 256_B),
+                                      .parallel = {.ranks = ranks},
+                                      .batch = {.micro_batch = kMicroBatch, .global_batch = global_batch},
+                                      .kernels = {.precision = DataType::kFp64, .recompute = recompute}},
                                      on_cpus);
           CHECK(largest_difference(trained, reference) < 1e-12);
         }
@@ -65,9 +58,9 @@ TEST_CASE("every option of DDP trains like a single rank", "[conformance][strate
           for (auto const ddp : {DdpOptions{}, DdpOptions{.static_graph = true},
                                  DdpOptions{.find_unused_parameters = true}, DdpOptions{.first_iteration = true}}) {
             auto plan = fp64_plan(StrategyName::kDdp, ranks, micro_batches);
-            plan.ddp = ddp;
-            plan.ddp.gradient_as_bucket_view = is_view;
-            plan.ddp.no_sync = no_sync;
+            plan.strategy = with_buckets(ddp, 1_KiB, 256_B);
+            ddp_of(plan).gradient_as_bucket_view = is_view;
+            ddp_of(plan).no_sync = no_sync;
             INFO(fmt::format("{} ranks, {} micro-batches, view {}, no_sync {}, static {}, unused {}, first {}", ranks,
                              micro_batches, is_view, no_sync, ddp.static_graph, ddp.find_unused_parameters,
                              ddp.first_iteration));
@@ -86,8 +79,8 @@ TEST_CASE("every optimizer, clipped or not, trains like a single rank under ever
       for (auto const name : kAllStrategies) {
         for (std::int64_t const ranks : {1, 3, 4}) {
           auto plan = fp64_plan(name, ranks, 2);
-          plan.optimizer = optimizer;
-          plan.clips_gradients = clips;
+          plan.states.optimizer = optimizer;
+          plan.states.clips_gradients = clips;
           INFO(fmt::format("{} {} clipped {} on {} ranks", name_of(name), name_of(optimizer), clips, ranks));
           CHECK(difference_from_one_rank(plan) < 1e-12);
         }
@@ -101,8 +94,8 @@ TEST_CASE("states that groups of ranks share train like a single rank", "[confor
     for (auto const& [ranks, group] : {std::pair{4, 2}, {6, 3}, {6, 2}, {4, 1}, {8, 4}}) {
       for (std::int64_t const micro_batches : {1, 3}) {
         auto plan = fp64_plan(name, ranks, micro_batches);
-        plan.shard_group = group;
-        plan.clips_gradients = micro_batches == 3;
+        plan.parallel.shard_group = group;
+        plan.states.clips_gradients = micro_batches == 3;
         INFO(fmt::format("{} {} ranks in groups of {}, {} micro-batches", name_of(name), ranks, group, micro_batches));
         CHECK(difference_from_one_rank(plan) < 1e-12);
       }
@@ -122,10 +115,10 @@ TEST_CASE("every option of Megatron's distributed optimizer trains like a single
     for (std::int64_t const micro_batches : {1, 3}) {
       for (auto const& options : kOptions) {
         auto plan = fp64_plan(StrategyName::kMegatron, ranks, micro_batches);
-        plan.megatron = options;
-        plan.megatron.bucket_size = 100;
-        plan.shard_group = group;
-        plan.clips_gradients = micro_batches == 3;
+        plan.strategy = options;
+        plan.strategy.get<MegatronOptions>().bucket_size = 100;
+        plan.parallel.shard_group = group;
+        plan.states.clips_gradients = micro_batches == 3;
         INFO(fmt::format("{} ranks in groups of {}, {} micro-batches, distributed {}, overlaps {} {}", ranks, group,
                          micro_batches, options.use_distributed_optimizer, options.overlap_grad_reduce,
                          options.overlap_param_gather));
@@ -143,9 +136,9 @@ TEST_CASE("every strategy trains like a single rank, whatever is recomputed toge
     for (auto const& scope : kScopes) {
       for (auto const offloads : {false, true}) {
         auto plan = fp64_plan(name, 3, 2);
-        plan.recompute = Recompute::kFull;
-        plan.recompute_scope = scope;
-        plan.offload.activations = offloads;
+        plan.kernels.recompute = Recompute::kFull;
+        plan.kernels.recompute_scope = scope;
+        plan.states.offload.activations = offloads;
         INFO(fmt::format("{}, every {}, segments of {}, the first {}, offload {}", name_of(name), scope.every,
                          scope.segment, scope.first.value_or(4), offloads));
         CHECK(difference_from_one_rank(plan) < 1e-12);
@@ -153,8 +146,8 @@ TEST_CASE("every strategy trains like a single rank, whatever is recomputed toge
     }
     for (auto const recompute : {Recompute::kNone, Recompute::kSelective, Recompute::kPerOp}) {
       auto plan = fp64_plan(name, 3, 2);
-      plan.recompute = recompute;
-      plan.offload.activations = true;
+      plan.kernels.recompute = recompute;
+      plan.states.offload.activations = true;
       INFO(fmt::format("{}, recompute {}, offload", name_of(name), name_of(recompute)));
       CHECK(difference_from_one_rank(plan) < 1e-12);
     }
@@ -164,9 +157,9 @@ TEST_CASE("every strategy trains like a single rank, whatever is recomputed toge
 TEST_CASE("the norm of the gradients is above what they are clipped to, so that clipping tells",
           "[conformance][strategies][cpu]") {
   auto plan = fp64_plan(StrategyName::kNaive, 2, 1);
-  plan.optimizer = Optimizer::kSgdMomentum;
+  plan.states.optimizer = Optimizer::kSgdMomentum;
   auto const unclipped = train(plan, on_cpus, kLarge);
-  plan.clips_gradients = true;
+  plan.states.clips_gradients = true;
   CHECK(largest_difference(train(plan, on_cpus, kLarge), unclipped) > 1e-6);
 }
 
@@ -178,18 +171,18 @@ TEST_CASE("every stage of DeepSpeed trains like a single rank", "[conformance][s
       for (std::int64_t const micro_batches : {1, 3}) {
         for (auto const overlaps : {false, true}) {
           for (std::int64_t const bucket : {100, 1000}) {
-            for (auto const place : {OffloadOptions::Place::kNone, OffloadOptions::Place::kCpu}) {
+            for (auto const place : {OffloadPlace::kNone, OffloadPlace::kCpu}) {
               auto plan = fp64_plan(name, ranks, micro_batches);
-              plan.recompute = overlaps ? Recompute::kFull : Recompute::kNone;
-              plan.clips_gradients = micro_batches == 3;
-              plan.offload.optimizer = place;
-              if (name == kDeepSpeed3 && bucket == 100) plan.offload.parameters = place;
-              plan.deepspeed.overlap_comm = overlaps;
-              plan.deepspeed.reduce_bucket_size = bucket;
-              plan.deepspeed.stage3_prefetch_bucket_size = bucket;
-              plan.deepspeed.stage3_max_reuse_distance = bucket;
-              plan.deepspeed.stage3_param_persistence_threshold = 15;
-              plan.deepspeed.sub_group_size = 33;
+              plan.kernels.recompute = overlaps ? Recompute::kFull : Recompute::kNone;
+              plan.states.clips_gradients = micro_batches == 3;
+              plan.states.offload.optimizer = place;
+              if (name == kDeepSpeed3 && bucket == 100) plan.states.offload.parameters = place;
+              deepspeed_of(plan).overlap_comm = overlaps;
+              deepspeed_of(plan).reduce_bucket_size = bucket;
+              deepspeed_of(plan).stage3_prefetch_bucket_size = bucket;
+              deepspeed_of(plan).stage3_max_reuse_distance = bucket;
+              deepspeed_of(plan).stage3_param_persistence_threshold = 15;
+              deepspeed_of(plan).sub_group_size = 33;
               INFO(fmt::format("{} {} ranks, {} micro-batches, overlap {}, buckets of {}, offload {}", name_of(name),
                                ranks, micro_batches, overlaps, bucket, name_of(place)));
               CHECK(difference_from_one_rank(plan) < 1e-12);
@@ -213,11 +206,11 @@ TEST_CASE("every way in which DeepSpeed reduces and shards trains like a single 
     for (std::int64_t const ranks : {2, 4, 6}) {
       for (auto const& options : kOptions) {
         auto plan = fp64_plan(name, ranks, 2);
-        plan.deepspeed = options;
-        plan.deepspeed.reduce_bucket_size = 100;
-        plan.deepspeed.stage3_prefetch_bucket_size = 100;
-        plan.deepspeed.stage3_max_reuse_distance = 50;
-        if (options.stage3_param_persistence_threshold > 0) plan.deepspeed.stage3_param_persistence_threshold = 15;
+        plan.strategy = Strategy{options}.changed_to(name);
+        deepspeed_of(plan).reduce_bucket_size = 100;
+        deepspeed_of(plan).stage3_prefetch_bucket_size = 100;
+        deepspeed_of(plan).stage3_max_reuse_distance = 50;
+        if (options.stage3_param_persistence_threshold > 0) deepspeed_of(plan).stage3_param_persistence_threshold = 15;
         INFO(fmt::format("{} {} ranks, reduce_scatter {}, all-reduce {}, live {}, hpZ {}", name_of(name), ranks,
                          options.reduce_scatter, options.use_multi_rank_bucket_allreduce,
                          options.stage3_max_live_parameters, options.zero_hpz_partition_size));

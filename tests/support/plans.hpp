@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -92,15 +93,37 @@ inline constexpr strategies::StrategyName kAllStrategies[] = {
     strategies::StrategyName::kNaive, strategies::StrategyName::kDdp,   strategies::StrategyName::kZero1,
     strategies::StrategyName::kZero2, strategies::StrategyName::kZero3, strategies::StrategyName::kMegatron};
 
+/// With buckets so small that a small model has several.
+inline strategies::Strategy with_buckets(strategies::Strategy strategy, Bytes bucket, Bytes first) {
+  auto const set = [&](auto* options) {
+    if (options != nullptr) std::tie(options->bucket, options->first_bucket) = std::pair{bucket, first};
+  };
+  set(strategy.get_if<strategies::TextbookOptions>());
+  set(strategy.get_if<strategies::DdpOptions>());
+  return strategy;
+}
+
+// The options of a plan's strategy.
+inline strategies::DdpOptions& ddp_of(strategies::Plan& plan) {
+  return plan.strategy.get<strategies::DdpOptions>();
+}
+inline strategies::Fsdp1Options& fsdp1_of(strategies::Plan& plan) {
+  return plan.strategy.get<strategies::Fsdp1Options>();
+}
+inline strategies::Fsdp2Options& fsdp2_of(strategies::Plan& plan) {
+  return plan.strategy.get<strategies::Fsdp2Options>();
+}
+inline strategies::DeepSpeedOptions& deepspeed_of(strategies::Plan& plan) {
+  return plan.strategy.get<strategies::DeepSpeedOptions>();
+}
+
 /// Mixed precision as users of FSDP have it: bf16 compute and gathers, fp32 parameters, fp32 reductions.
 inline strategies::Plan fsdp_plan(strategies::StrategyName name, std::int64_t ranks, std::int64_t micro_batches = 1) {
   return {.strategy = name,
-          .ranks = ranks,
-          .micro_batch = 2,
-          .global_batch = 2 * ranks * micro_batches,
-          .precision = DataType::kBf16,
-          .parameter_type = DataType::kFp32,
-          .reduce_type = DataType::kFp32};
+          .parallel = {.ranks = ranks},
+          .batch = {.micro_batch = 2, .global_batch = 2 * ranks * micro_batches},
+          .kernels = {.precision = DataType::kBf16},
+          .states = {.parameter_type = DataType::kFp32, .reduce_type = DataType::kFp32}};
 }
 
 }  // namespace twinstep::tests

@@ -22,13 +22,10 @@ namespace {
 
 /// tiny_llama in fp32: 2 layers of 27,776 parameters and so on; see `parameter_count`.
 Plan ddp_plan(DdpOptions const& ddp = {}) {
-  return {.strategy = StrategyName::kDdp,
-          .ranks = 4,
-          .micro_batch = 1,
-          .global_batch = 4,
-          .sequence_length = 8,
-          .precision = DataType::kFp32,
-          .ddp = ddp};
+  return {.strategy = ddp,
+          .parallel = {.ranks = 4},
+          .batch = {.micro_batch = 1, .global_batch = 4, .sequence_length = 8},
+          .kernels = {.precision = DataType::kFp32}};
 }
 
 std::int64_t parameters() {
@@ -52,19 +49,17 @@ std::vector<std::int64_t> sizes(Parameters const& parameters, std::vector<std::v
 TEST_CASE("DDP's buckets follow the readiness of gradients, the order of registration, or are one", "[ddp][buckets]") {
   auto const work = work_of(odd_mlp(), {.micro_batch = 1, .compute_type = DataType::kFp32});
   auto const all = Parameters{work};
-  auto plan = ddp_plan();
-  plan.first_bucket = 100_B;
-  plan.bucket = 800_B;
+  auto ddp = DdpOptions{.bucket = 800_B, .first_bucket = 100_B};
   using Sizes = std::vector<std::int64_t>;
   // 15 + 65 reaches 25; 143 + 77 = 220 reaches 200.
-  CHECK(sizes(all, ddp_buckets(all, plan)) == Sizes{80, 220});
+  CHECK(sizes(all, ddp_buckets(all, ddp, DataType::kFp32)) == Sizes{80, 220});
   // From the first registered on: 77 reaches 25; 143 + 65 = 208 reaches 200; 15 is left. The list is reversed.
-  plan.ddp.find_unused_parameters = true;
-  CHECK(sizes(all, ddp_buckets(all, plan)) == Sizes{15, 208, 77});
-  plan.ddp.first_iteration = true;
-  CHECK(sizes(all, ddp_buckets(all, plan)) == Sizes{15, 208, 77});
-  plan.ddp.static_graph = true;
-  CHECK(sizes(all, ddp_buckets(all, plan)) == Sizes{300});
+  ddp.find_unused_parameters = true;
+  CHECK(sizes(all, ddp_buckets(all, ddp, DataType::kFp32)) == Sizes{15, 208, 77});
+  ddp.first_iteration = true;
+  CHECK(sizes(all, ddp_buckets(all, ddp, DataType::kFp32)) == Sizes{15, 208, 77});
+  ddp.static_graph = true;
+  CHECK(sizes(all, ddp_buckets(all, ddp, DataType::kFp32)) == Sizes{300});
 }
 
 TEST_CASE("DDP copies each gradient into its bucket and back, or once where gradients are views", "[ddp]") {
@@ -103,9 +98,9 @@ TEST_CASE("a comm hook halves what crosses the wire and costs two casts and a di
 
 TEST_CASE("within no_sync micro-batches communicate nothing, otherwise each reduces everything", "[ddp]") {
   auto plan = ddp_plan();
-  plan.global_batch = 12;
+  plan.batch.global_batch = 12;
   CHECK(wire_elements(compiled(tiny_llama(), plan), CollectiveKind::kAllReduce) == parameters());
-  plan.ddp.no_sync = false;
+  ddp_of(plan).no_sync = false;
   CHECK(wire_elements(compiled(tiny_llama(), plan), CollectiveKind::kAllReduce) == 3 * parameters());
 }
 
@@ -119,15 +114,15 @@ TEST_CASE("finding unused parameters reduces one number for each, after the last
 // Autocast: one cast of each parameter in forward, one of each gradient in backward; a recomputed layer casts again.
 TEST_CASE("autocast casts each parameter once in a forward, and again where it is recomputed", "[ddp]") {
   auto plan = ddp_plan();
-  plan.precision = DataType::kBf16;
-  plan.parameter_type = DataType::kFp32;
+  plan.kernels.precision = DataType::kBf16;
+  plan.states.parameter_type = DataType::kFp32;
   auto const work = work_of(tiny_llama(), {.sequence_length = 8});
   auto const n = Parameters{work}.count();
   auto const step = compiled(tiny_llama(), plan);
   CHECK(operations_called(step, "parameter.cast").size() == n);
   CHECK(operations_called(step, "grad.cast").size() == n);
   CHECK(bytes_at_update(step, MemoryCategory::kParameters) == 4 * parameters());
-  plan.recompute = Recompute::kFull;
+  plan.kernels.recompute = Recompute::kFull;
   // All modules of both layers but the last linear one, whose output recomputation does not need.
   auto const of_layers = 2 * (work.work(work.units[1]).parameters.size() - 1);
   CHECK(operations_called(compiled(tiny_llama(), plan), "parameter.cast").size() == n + of_layers);
@@ -136,14 +131,14 @@ TEST_CASE("autocast casts each parameter once in a forward, and again where it i
 TEST_CASE("rank 0 hands out a CNN's buffers before a forward that follows a sync", "[ddp]") {
   auto const resnet = std::get<Cnn>(published_cnn("resnet18"));
   auto plan = ddp_plan();
-  plan.sequence_length = 1;
-  plan.global_batch = 12;
+  plan.batch.sequence_length = 1;
+  plan.batch.global_batch = 12;
   auto const elements = [&] { return wire_elements(compiled(resnet, plan), CollectiveKind::kBroadcast); };
   // Two statistics and a count for each batch norm; ResNet-18's norms have 4800 channels in 20 layers.
   CHECK(elements() == 2 * 4800 + 20);
-  plan.ddp.no_sync = false;
+  ddp_of(plan).no_sync = false;
   CHECK(elements() == 3 * (2 * 4800 + 20));
-  plan.ddp.broadcast_buffers = false;
+  ddp_of(plan).broadcast_buffers = false;
   CHECK(elements() == 0);
 }
 
@@ -152,12 +147,12 @@ TEST_CASE("ResNet-18's buckets are those that PyTorch makes", "[ddp][buckets]") 
   // 6,408,448 with 35 MB (measured with torchvision's model).
   auto const work = work_of(published_cnn("resnet18"), {.micro_batch = 1, .compute_type = DataType::kFp32});
   auto const all = Parameters{work};
-  auto plan = ddp_plan();
+  auto ddp = DdpOptions{};
   using Sizes = std::vector<std::int64_t>;
-  plan.bucket = 25_MiB;
-  CHECK(sizes(all, ddp_buckets(all, plan)) == Sizes{2'052'000 / 4, 28'852'224 / 4, 15'853'824 / 4});
-  plan.bucket = 35_MiB;
-  CHECK(sizes(all, ddp_buckets(all, plan)) == Sizes{2'052'000 / 4, 38'297'600 / 4, 6'408'448 / 4});
+  ddp.bucket = 25_MiB;
+  CHECK(sizes(all, ddp_buckets(all, ddp, DataType::kFp32)) == Sizes{2'052'000 / 4, 28'852'224 / 4, 15'853'824 / 4});
+  ddp.bucket = 35_MiB;
+  CHECK(sizes(all, ddp_buckets(all, ddp, DataType::kFp32)) == Sizes{2'052'000 / 4, 38'297'600 / 4, 6'408'448 / 4});
 }
 
 TEST_CASE("every option of DDP gives programs that are well-formed, free of races, and whose collectives meet",
@@ -171,11 +166,11 @@ TEST_CASE("every option of DDP gives programs that are well-formed, free of race
           DdpOptions{.first_iteration = true}}) {
       for (auto const type : {DataType::kFp32, DataType::kBf16}) {
         auto plan = ddp_plan(ddp);
-        plan.precision = type;
-        plan.parameter_type = DataType::kFp32;
-        plan.global_batch = 8;
-        plan.clips_gradients = true;
-        if (std::holds_alternative<Cnn>(model)) plan.sequence_length = 1;
+        plan.kernels.precision = type;
+        plan.states.parameter_type = DataType::kFp32;
+        plan.batch.global_batch = 8;
+        plan.states.clips_gradients = true;
+        if (std::holds_alternative<Cnn>(model)) plan.batch.sequence_length = 1;
         auto const step = compiled(model, plan);
         CHECK(find_defects(step) == std::vector<std::string>{});
         CHECK(find_races(step) == std::vector<std::string>{});

@@ -18,7 +18,7 @@ using program::CopyDirection;
 using program::MemoryCategory;
 using program::MemorySpace;
 using enum twinstep::strategies::StrategyName;
-using Place = OffloadOptions::Place;
+using Place = OffloadPlace;
 
 namespace {
 
@@ -26,10 +26,8 @@ constexpr StrategyName kStages[] = {kDeepSpeed1, kDeepSpeed2, kDeepSpeed3};
 
 Plan plan_of(StrategyName name, std::int64_t ranks, std::int64_t micro_batches = 1) {
   return {.strategy = name,
-          .ranks = ranks,
-          .micro_batch = 2,
-          .global_batch = 2 * ranks * micro_batches,
-          .sequence_length = 16};
+          .parallel = {.ranks = ranks},
+          .batch = {.micro_batch = 2, .global_batch = 2 * ranks * micro_batches, .sequence_length = 16}};
 }
 
 /// Elements that each kind of collective moves in a step, on its large side, single numbers apart.
@@ -68,8 +66,9 @@ void check(ModelSpec const& model, Plan const& plan) {
 }
 
 /// Options that make tiny models behave as large ones do.
-DeepSpeedOptions small() {
-  return {.reduce_bucket_size = 10'000,
+DeepSpeedOptions small(StrategyName name) {
+  return {.stage = Strategy{name}.get<DeepSpeedOptions>().stage,
+          .reduce_bucket_size = 10'000,
           .stage3_prefetch_bucket_size = 8'000,
           .stage3_param_persistence_threshold = 100,
           .stage3_max_live_parameters = 60'000,
@@ -89,14 +88,14 @@ TEST_CASE("every program of DeepSpeed is well-formed, free of races, and its col
             for (auto const place : {Place::kNone, Place::kCpu, Place::kNvme}) {
               if (place == Place::kNvme && name != kDeepSpeed3) continue;
               auto plan = plan_of(name, ranks, micro_batches);
-              plan.recompute = overlaps ? Recompute::kFull : Recompute::kNone;
-              plan.sequence_length = std::holds_alternative<Mlp>(model) ? 1 : 16;
-              plan.clips_gradients = true;
-              plan.deepspeed = small();
-              plan.deepspeed.overlap_comm = overlaps;
-              plan.deepspeed.use_multi_rank_bucket_allreduce = micro_batches == 1;
-              plan.offload.optimizer = place;
-              if (name == kDeepSpeed3 && micro_batches == 3) plan.offload.parameters = place;
+              plan.kernels.recompute = overlaps ? Recompute::kFull : Recompute::kNone;
+              plan.batch.sequence_length = std::holds_alternative<Mlp>(model) ? 1 : 16;
+              plan.states.clips_gradients = true;
+              plan.strategy = small(name);
+              deepspeed_of(plan).overlap_comm = overlaps;
+              deepspeed_of(plan).use_multi_rank_bucket_allreduce = micro_batches == 1;
+              plan.states.offload.optimizer = place;
+              if (name == kDeepSpeed3 && micro_batches == 3) plan.states.offload.parameters = place;
               INFO(fmt::format("{} {} {} ranks {} micro-batches overlap {} offload {}", name_of(name),
                                model_name(model), ranks, micro_batches, overlaps, name_of(place)));
               check(model, plan);
@@ -111,10 +110,10 @@ TEST_CASE("every program of DeepSpeed is well-formed, free of races, and its col
 TEST_CASE("so are those of a large model in bf16, with hpZ too", "[deepspeed][program]") {
   for (auto const name : kStages) {
     auto plan = plan_of(name, 8);
-    plan.recompute = Recompute::kFull;
-    plan.deepspeed.overlap_comm = true;
+    plan.kernels.recompute = Recompute::kFull;
+    deepspeed_of(plan).overlap_comm = true;
     check(llama_2_7b(), plan);
-    plan.deepspeed.zero_hpz_partition_size = 4;
+    deepspeed_of(plan).zero_hpz_partition_size = 4;
     if (name == kDeepSpeed3) check(llama_2_7b(), plan);
   }
 }
@@ -131,8 +130,8 @@ TEST_CASE("with accumulation stage 1 reduces once, stages 2 and 3 in every micro
   // odd_mlp has 300 parameters; a single rank needs no padding.
   auto const moved = [](StrategyName name) {
     auto plan = plan_of(name, 1, 3);
-    plan.sequence_length = 1;
-    plan.deepspeed.stage3_param_persistence_threshold = 0;
+    plan.batch.sequence_length = 1;
+    deepspeed_of(plan).stage3_param_persistence_threshold = 0;
     return elements_moved(compiled(odd_mlp(), plan));
   };
   CHECK(moved(kDeepSpeed1).at(CollectiveKind::kAllReduce) == 300);
@@ -146,14 +145,14 @@ TEST_CASE("stage 3 moves 3 N elements if forward drops what backward needs, reco
   auto plan = plan_of(kDeepSpeed3, 32);
   // A module's recomputation and its backward lie at most a block's parameters apart, 202,383,360 elements each way;
   // forward and backward of the last blocks are nearer than that, so all but these are gathered twice.
-  plan.deepspeed.stage3_param_persistence_threshold = 0;
-  plan.deepspeed.stage3_max_reuse_distance = 0;
-  plan.deepspeed.stage3_prefetch_bucket_size = 0;
+  deepspeed_of(plan).stage3_param_persistence_threshold = 0;
+  deepspeed_of(plan).stage3_max_reuse_distance = 0;
+  deepspeed_of(plan).stage3_prefetch_bucket_size = 0;
   CHECK(
       elements_moved(compiled(llama_2_7b(), plan)) ==
       std::map<CollectiveKind, std::int64_t>{{CollectiveKind::kReduceScatter, n}, {CollectiveKind::kAllGather, 2 * n}});
-  plan.recompute = Recompute::kFull;
-  plan.deepspeed.stage3_max_reuse_distance = 450'000'000;
+  plan.kernels.recompute = Recompute::kFull;
+  deepspeed_of(plan).stage3_max_reuse_distance = 450'000'000;
   auto const gathered = elements_moved(compiled(llama_2_7b(), plan)).at(CollectiveKind::kAllGather);
   CHECK(gathered <= 2 * n);
   CHECK(gathered > 19 * n / 10);
@@ -162,7 +161,7 @@ TEST_CASE("stage 3 moves 3 N elements if forward drops what backward needs, reco
 TEST_CASE("without all-reduces of buckets every element is reduced to its owner once", "[deepspeed]") {
   auto const n = parameter_count(llama_2_7b());
   auto plan = plan_of(kDeepSpeed2, 32);
-  plan.deepspeed.use_multi_rank_bucket_allreduce = false;
+  deepspeed_of(plan).use_multi_rank_bucket_allreduce = false;
   CHECK(elements_moved(compiled(llama_2_7b(), plan)) ==
         std::map<CollectiveKind, std::int64_t>{{CollectiveKind::kReduce, n}, {CollectiveKind::kAllGather, n}});
 }
@@ -173,7 +172,7 @@ TEST_CASE("model states are 4 + 16/n, 2 + 18/n and 18/n bytes a parameter", "[de
   auto const n = static_cast<double>(parameter_count(llama_2_7b()));
   auto const states = [&](StrategyName name) {
     auto plan = plan_of(name, 64);
-    plan.deepspeed.stage3_param_persistence_threshold = 0;
+    deepspeed_of(plan).stage3_param_persistence_threshold = 0;
     return held(compiled(llama_2_7b(), plan), MemorySpace::kDevice) / n;
   };
   CHECK(states(kDeepSpeed1) == Approx(4 + 16.0 / 64));
@@ -187,7 +186,7 @@ TEST_CASE("a model of 2851e6 parameters on 8 GPUs needs what DeepSpeed's estimat
   auto const model = Mlp{.name = "estimated", .widths = {14'040, 25'000, 25'000, 25'000, 25'000, 25'000}};
   REQUIRE(parameter_count(model) == 2'851'000'000);
   auto plan = plan_of(kDeepSpeed2, 8);
-  plan.sequence_length = 1;
+  plan.batch.sequence_length = 1;
   CHECK(held(compiled(model, plan), MemorySpace::kDevice) == Approx(12.11675e9));
   plan.strategy = kDeepSpeed3;
   CHECK(held(compiled(model, plan), MemorySpace::kDevice) == Approx(18 * 2851e6 / 8));
@@ -199,8 +198,8 @@ TEST_CASE("buckets of 5e8 elements cost 2 GB more than buckets of 1e7: two of th
   // both buckets are alive while backward runs, whatever else is.
   auto const buckets_of = [](std::int64_t bucket) {
     auto plan = plan_of(kDeepSpeed2, 8);
-    plan.deepspeed.overlap_comm = true;
-    plan.deepspeed.reduce_bucket_size = bucket;
+    deepspeed_of(plan).overlap_comm = true;
+    deepspeed_of(plan).reduce_bucket_size = bucket;
     auto buckets = 0.0;
     auto const step = compiled(llama_2_7b(), plan);
     for (auto const& buffer : step.roles.front().buffers)
@@ -214,8 +213,8 @@ TEST_CASE("an offloaded optimizer moves 4 bytes a parameter of the partition out
   auto const n = parameter_count(llama_2_7b());
   for (auto const name : kStages) {
     auto plan = plan_of(name, 32);
-    plan.deepspeed.stage3_param_persistence_threshold = 0;
-    plan.offload.optimizer = Place::kCpu;
+    deepspeed_of(plan).stage3_param_persistence_threshold = 0;
+    plan.states.offload.optimizer = Place::kCpu;
     INFO(name_of(name));
     CHECK(bytes_copied(compiled(llama_2_7b(), plan)) ==
           std::map<CopyDirection, std::int64_t>{{CopyDirection::kDeviceToHost, 4 * n / 32},
@@ -230,8 +229,8 @@ TEST_CASE("an offloaded optimizer leaves 2 P bytes, or the shard, on the GPU and
   auto const n = static_cast<double>(parameter_count(llama_2_7b()));
   for (auto const name : {kDeepSpeed2, kDeepSpeed3}) {
     auto plan = plan_of(name, 32);
-    plan.deepspeed.stage3_param_persistence_threshold = 0;
-    plan.offload.optimizer = Place::kCpu;
+    deepspeed_of(plan).stage3_param_persistence_threshold = 0;
+    plan.states.offload.optimizer = Place::kCpu;
     auto const step = compiled(llama_2_7b(), plan);
     INFO(name_of(name));
     CHECK(held(step, MemorySpace::kDevice) == Approx(name == kDeepSpeed2 ? 2 * n : 2 * n / 32));
@@ -243,7 +242,7 @@ TEST_CASE("with accumulation each micro-batch but the last moves 2 bytes out, ea
           "[deepspeed][offload]") {
   auto const n = parameter_count(llama_2_7b());
   auto plan = plan_of(kDeepSpeed2, 32, 3);
-  plan.offload.optimizer = Place::kCpu;
+  plan.states.offload.optimizer = Place::kCpu;
   CHECK(bytes_copied(compiled(llama_2_7b(), plan)) ==
         std::map<CopyDirection, std::int64_t>{{CopyDirection::kDeviceToHost, (4 + 2 + 2) * n / 32},
                                               {CopyDirection::kHostToDevice, (2 + 2 + 2) * n / 32}});
@@ -252,10 +251,10 @@ TEST_CASE("with accumulation each micro-batch but the last moves 2 bytes out, ea
 TEST_CASE("offloaded parameters come in for forward and again for backward", "[deepspeed][offload]") {
   auto const n = parameter_count(llama_2_7b());
   auto plan = plan_of(kDeepSpeed3, 32);
-  plan.offload = {.optimizer = Place::kCpu, .parameters = Place::kCpu};
-  plan.deepspeed.stage3_param_persistence_threshold = 0;
-  plan.deepspeed.stage3_max_reuse_distance = 0;
-  plan.deepspeed.stage3_prefetch_bucket_size = 0;
+  plan.states.offload = {.optimizer = Place::kCpu, .parameters = Place::kCpu};
+  deepspeed_of(plan).stage3_param_persistence_threshold = 0;
+  deepspeed_of(plan).stage3_max_reuse_distance = 0;
+  deepspeed_of(plan).stage3_prefetch_bucket_size = 0;
   auto const step = compiled(llama_2_7b(), plan);
   CHECK(bytes_copied(step) == std::map<CopyDirection, std::int64_t>{{CopyDirection::kDeviceToHost, 4 * n / 32},
                                                                     {CopyDirection::kHostToDevice, 4 * n / 32}});
@@ -267,8 +266,8 @@ TEST_CASE("offloaded parameters come in for forward and again for backward", "[d
 TEST_CASE("on NVMe the update reads and writes 16 bytes a parameter", "[deepspeed][offload]") {
   auto const n = parameter_count(llama_2_7b());
   auto plan = plan_of(kDeepSpeed3, 32);
-  plan.deepspeed.sub_group_size = 50'000'000;
-  plan.offload.optimizer = Place::kNvme;
+  deepspeed_of(plan).sub_group_size = 50'000'000;
+  plan.states.offload.optimizer = Place::kNvme;
   auto const step = compiled(llama_2_7b(), plan);
   auto const copied = bytes_copied(step);
   CHECK(copied.at(CopyDirection::kNvmeToHost) == 16 * n / 32);
@@ -279,11 +278,11 @@ TEST_CASE("on NVMe the update reads and writes 16 bytes a parameter", "[deepspee
 TEST_CASE("hpZ costs 2/m bytes a parameter, and backward gathers inside groups of m", "[deepspeed][zero++]") {
   auto const n = parameter_count(llama_2_7b());
   auto plan = plan_of(kDeepSpeed3, 32);
-  plan.deepspeed.stage3_param_persistence_threshold = 0;
-  plan.deepspeed.stage3_max_reuse_distance = 0;
-  plan.deepspeed.stage3_prefetch_bucket_size = 0;
+  deepspeed_of(plan).stage3_param_persistence_threshold = 0;
+  deepspeed_of(plan).stage3_max_reuse_distance = 0;
+  deepspeed_of(plan).stage3_prefetch_bucket_size = 0;
   auto const without = held(compiled(llama_2_7b(), plan), MemorySpace::kDevice);
-  plan.deepspeed.zero_hpz_partition_size = 8;
+  deepspeed_of(plan).zero_hpz_partition_size = 8;
   auto const step = compiled(llama_2_7b(), plan);
   CHECK(held(step, MemorySpace::kDevice) - without == Approx(2.0 * static_cast<double>(n) / 8));
   auto gathered = std::map<std::string, std::int64_t>{};
@@ -321,9 +320,9 @@ TEST_CASE("with weights larger than its prefetch bucket stage 3 exposes several 
   auto const machine = engine::Machine{flat_cluster(128, 200_GBps, 2_us)};
   auto const exposed = [&](StrategyName name, std::int64_t most_live) {
     auto plan = plan_of(name, 128);
-    plan.sequence_length = 2048;
-    plan.recompute = Recompute::kFull;
-    plan.deepspeed.stage3_max_live_parameters = most_live;
+    plan.batch.sequence_length = 2048;
+    plan.kernels.recompute = Recompute::kFull;
+    deepspeed_of(plan).stage3_max_live_parameters = most_live;
     auto const step = compiled(model, plan);
     auto const alone = engine::run(step, machine, {.communication_is_free = true}).step_time;
     return static_cast<double>((engine::run(step, machine).step_time - alone).count());
@@ -338,12 +337,12 @@ TEST_CASE("ZeRO++ gathers one byte a parameter and exchanges half a byte a gradi
   // other tensors divide by 64. qgZ: N/2 bytes inside, N/2/8 outside. Scales, one for about 8000 elements, come on top.
   auto const n = static_cast<double>(parameter_count(llama_2_7b()));
   auto plan = plan_of(kDeepSpeed3, 32);
-  plan.deepspeed.stage3_param_persistence_threshold = 0;
-  plan.deepspeed.stage3_max_reuse_distance = 0;
-  plan.deepspeed.stage3_prefetch_bucket_size = 0;
-  plan.deepspeed.zero_hpz_partition_size = 8;
-  plan.deepspeed.zero_quantized_weights = true;
-  plan.deepspeed.zero_quantized_gradients = true;
+  deepspeed_of(plan).stage3_param_persistence_threshold = 0;
+  deepspeed_of(plan).stage3_max_reuse_distance = 0;
+  deepspeed_of(plan).stage3_prefetch_bucket_size = 0;
+  deepspeed_of(plan).zero_hpz_partition_size = 8;
+  deepspeed_of(plan).zero_quantized_weights = true;
+  deepspeed_of(plan).zero_quantized_gradients = true;
   auto const step = compiled(llama_2_7b(), plan);
   auto bytes = std::map<std::pair<CollectiveKind, std::string>, double>{};
   for (auto const& part : step.roles.front().parts) {

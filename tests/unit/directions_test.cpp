@@ -14,10 +14,10 @@ using namespace twinstep::strategies;
 namespace {
 
 double seconds(Transformer const& model, Plan plan, std::string const& machine) {
-  auto const cluster = explore::with_software(hw_profiles::read_cluster(machine), plan.strategy);
-  plan.ranks = cluster.gpus();
-  plan.global_batch *= plan.ranks * plan.micro_batch;  // given in micro-batches of a rank
-  plan.parameter_type = default_parameter_type(plan.strategy, plan.precision);
+  auto const cluster = explore::with_software(hw_profiles::read_cluster(machine), plan.strategy.name());
+  plan.parallel.ranks = cluster.gpus();
+  plan.batch.global_batch *= plan.parallel.ranks * plan.batch.micro_batch;  // given in micro-batches of a rank
+  plan.states.parameter_type = default_parameter_type(plan.strategy, plan.kernels.precision);
   return to_seconds(engine::run(tests::compiled(model, plan), engine::Machine{cluster}).step_time).count();
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("for a small model on one node over PCIe FSDP is slower than DDP, all 
   // DDP sends each gradient twice, FSDP 3 N elements in place of 2 N, and waits for the first gathers and for small
   // ones. At a micro-batch of one sequence there is little computation to hide either. (In mixed precision FSDP
   // sends and casts fewer bytes than DDP with its fp32 gradients, and updates a shard.)
-  auto plan = Plan{.micro_batch = 1, .sequence_length = 1024, .precision = DataType::kFp32};
+  auto plan = Plan{.batch = {.micro_batch = 1, .sequence_length = 1024}, .kernels = {.precision = DataType::kFp32}};
   for (auto const* const machine :
        {R"({"profile": "workstation-4x4090-25gbe", "nodes": 1})", R"({"profile": "l40s-8-roce-200", "nodes": 1})"}) {
     plan.strategy = StrategyName::kDdp;
@@ -74,10 +74,12 @@ TEST_CASE("where nodes are far apart, FSDP that shards inside them beats FSDP ov
   constexpr auto kSlow = R"({"gpu": "a100-80g", "gpus_per_node": 8, "nodes": 4, "intra": "nvswitch",
                              "fabric": "tcp", "nics_per_node": 1, "nic_gbps": 25})";
   for (auto const fsdp : {StrategyName::kFsdp1, StrategyName::kFsdp2}) {
-    auto plan = Plan{.strategy = fsdp, .recompute = Recompute::kFull, .micro_batch = 1, .sequence_length = 4096};
+    auto plan = Plan{.strategy = fsdp,
+                     .batch = {.micro_batch = 1, .sequence_length = 4096},
+                     .kernels = {.recompute = Recompute::kFull}};
     auto const over_all = seconds(tests::llama_2_7b(), plan, kSlow);
-    plan.shard_group = 8;
-    if (fsdp == StrategyName::kFsdp1) plan.fsdp.sharding = FsdpOptions::Sharding::kHybridShard;
+    plan.parallel.shard_group = 8;
+    if (fsdp == StrategyName::kFsdp1) tests::fsdp1_of(plan).sharding = Fsdp1Options::Sharding::kHybridShard;
     auto const inside = seconds(tests::llama_2_7b(), plan, kSlow);
     INFO(name_of(fsdp) << ": " << over_all << " s over all, " << inside << " s inside nodes");
     CHECK(inside < over_all);
@@ -91,8 +93,8 @@ TEST_CASE("ZeRO-3 over two nodes with slow links takes more than twice as long a
   // tokens take an A10 some 0.15 s, and three quarters of 3.1 GB of parameters in 1.6 s are 12 Gb/s.
   constexpr auto kNode = R"({{"gpu": "a10g", "gpus_per_node": 2, "nodes": {}, "intra": "pcie", "fabric": "tcp",
                               "nics_per_node": 1, "nic_gbps": 25}})";
-  auto const plan =
-      Plan{.strategy = StrategyName::kDeepSpeed3, .micro_batch = 1, .global_batch = 2, .sequence_length = 2048};
+  auto const plan = Plan{.strategy = StrategyName::kDeepSpeed3,
+                         .batch = {.micro_batch = 1, .global_batch = 2, .sequence_length = 2048}};
   auto const inside = seconds(qwen2_1_5b(), plan, fmt::format(kNode, 1));
   auto const across = seconds(qwen2_1_5b(), plan, fmt::format(kNode, 2));
   fmt::print("ZeRO-3 on 2 nodes of 2 A10G: {:.2f} s against {:.2f} s on one, {:.2f} times (reported 3.53)\n", across,

@@ -13,8 +13,8 @@ using namespace twinstep::tests;
 using program::MemoryCategory;
 using program::MemorySpace;
 using enum twinstep::strategies::StrategyName;
-using Sharding = FsdpOptions::Sharding;
-using Place = OffloadOptions::Place;
+using Sharding = Fsdp1Options::Sharding;
+using Place = OffloadPlace;
 
 namespace {
 
@@ -42,16 +42,16 @@ TEST_CASE("between steps mixed precision holds 12 bytes a parameter over the ran
   for (auto const name : {kFsdp1, kFsdp2}) {
     auto plan = fsdp_plan(name, 64);
     expect(plan, MemorySpace::kDevice, 64);
-    plan.offload.optimizer = plan.offload.parameters = Place::kCpu;
+    plan.states.offload.optimizer = plan.states.offload.parameters = Place::kCpu;
     expect(plan, MemorySpace::kHost, 64);
     CHECK(held(compiled(llama_2_7b(), plan), MemorySpace::kDevice).empty());
     plan = fsdp_plan(name, 64);
-    plan.shard_group = 8;
-    plan.fsdp.sharding = Sharding::kHybridShard;
+    plan.parallel.shard_group = 8;
+    fsdp1_of(plan).sharding = Sharding::kHybridShard;
     expect(plan, MemorySpace::kDevice, 8);
   }
   auto plan = fsdp_plan(kFsdp2, 64);
-  plan.fsdp.reshard_after_forward = 8;  // of the parameters for backward alone
+  fsdp2_of(plan).reshard_after_forward = 8;  // of the parameters for backward alone
   expect(plan, MemorySpace::kDevice, 64);
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("gradient shards of 4 bytes live from the first reduction of their uni
   // LLaMA-2-7B: 32 layers and the root, so 33 shards of together 4 N / 64 bytes, whatever type is reduced.
   auto const n = static_cast<double>(parameter_count(llama_2_7b()));
   auto const expect = [&](Plan const& plan, double shards, std::string_view reduction) {
-    INFO(name_of(plan.strategy) << " " << name_of(plan.fsdp.sharding) << " reduces " << name_of(*plan.reduce_type));
+    INFO(name_of(plan.strategy) << ", shards over " << shards << ", reduces " << name_of(*plan.states.reduce_type));
     auto const step = compiled(llama_2_7b(), plan);
     auto const& role = step.roles.front();
     auto const& update = role.operations.back();
@@ -99,12 +99,12 @@ TEST_CASE("gradient shards of 4 bytes live from the first reduction of their uni
   for (auto const reduce_type : {DataType::kBf16, DataType::kFp32}) {
     for (auto const name : {kFsdp1, kFsdp2}) {
       auto plan = fsdp_plan(name, 64, 2);
-      plan.reduce_type = reduce_type;
+      plan.states.reduce_type = reduce_type;
       expect(plan, 64, "unit.reduce_scatter");
     }
     auto plan = fsdp_plan(kFsdp1, 64, 2);
-    plan.reduce_type = reduce_type;
-    plan.fsdp.sharding = Sharding::kNoShard;
+    plan.states.reduce_type = reduce_type;
+    fsdp1_of(plan).sharding = Sharding::kNoShard;
     expect(plan, 1, "unit.all_reduce");
   }
 }

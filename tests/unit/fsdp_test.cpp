@@ -17,10 +17,10 @@ using namespace twinstep;
 using namespace twinstep::strategies;
 using namespace twinstep::tests;
 using enum twinstep::strategies::StrategyName;
-using Sharding = FsdpOptions::Sharding;
-using Prefetch = FsdpOptions::Prefetch;
-using Accumulation = FsdpOptions::Accumulation;
-using Place = OffloadOptions::Place;
+using Sharding = Fsdp1Options::Sharding;
+using Prefetch = Fsdp1Options::Prefetch;
+using Accumulation = FsdpAccumulation;
+using Place = OffloadPlace;
 
 // odd_mlp has four units of one tensor each and no root (its loss holds no parameters): 11·7 = 77, 13·11 = 143,
 // 5·13 = 65 and 3·5 = 15 elements, 300 in all. On 4 ranks FSDP1 pads the flat parameters to 80, 144, 68 and 16, 308 in
@@ -90,18 +90,23 @@ std::vector<std::string> issued(program::StepProgram const& step, std::map<std::
   return events;
 }
 
+std::string options_text(Plan const& plan) {
+  if (auto const* const fsdp1 = plan.strategy.get_if<Fsdp1Options>())
+    return fmt::format("{} accumulation {}", name_of(fsdp1->sharding), name_of(fsdp1->accumulation));
+  auto const& fsdp2 = plan.strategy.get<Fsdp2Options>();
+  return fmt::format("reshard {} accumulation {}", fsdp2.reshard_after_forward, name_of(fsdp2.accumulation));
+}
+
 void check(ModelSpec const& model, Plan plan) {
   for (auto const place : {Place::kNone, Place::kCpu}) {
     for (auto const micro_batches : {1, 3}) {
-      plan.global_batch = plan.micro_batch * plan.ranks * micro_batches;
-      plan.sequence_length = std::holds_alternative<Mlp>(model) ? 1 : 16;
-      plan.recompute = micro_batches == 3 ? Recompute::kFull : Recompute::kNone;
-      plan.clips_gradients = micro_batches == 3;
-      plan.offload.optimizer = plan.offload.parameters = place;
-      INFO(fmt::format("{} {} {} accumulation {} groups of {} reshard {} offload {} micro-batches {}",
-                       name_of(plan.strategy), model_name(model), name_of(plan.fsdp.sharding),
-                       name_of(plan.fsdp.accumulation), plan.shard_group, plan.fsdp.reshard_after_forward,
-                       name_of(place), micro_batches));
+      plan.batch.global_batch = plan.batch.micro_batch * plan.parallel.ranks * micro_batches;
+      plan.batch.sequence_length = std::holds_alternative<Mlp>(model) ? 1 : 16;
+      plan.kernels.recompute = micro_batches == 3 ? Recompute::kFull : Recompute::kNone;
+      plan.states.clips_gradients = micro_batches == 3;
+      plan.states.offload.optimizer = plan.states.offload.parameters = place;
+      INFO(fmt::format("{} {} {} groups of {} offload {} micro-batches {}", name_of(plan.strategy), model_name(model),
+                       options_text(plan), plan.parallel.shard_group, name_of(place), micro_batches));
       auto const step = compiled(model, plan);
       CHECK(find_defects(step) == std::vector<std::string>{});
       CHECK(find_races(step) == std::vector<std::string>{});
@@ -121,10 +126,11 @@ TEST_CASE("every program of FSDP1 is well-formed, free of races, and its collect
       for (auto const prefetch : {Prefetch::kBackwardPre, Prefetch::kBackwardPost, Prefetch::kNone})
         for (auto const accumulation : kAccumulations) {
           auto plan = fsdp_plan(kFsdp1, 4);
-          plan.shard_group = is_hybrid(sharding) ? 2 : 0;
-          plan.fsdp = {.sharding = sharding, .backward_prefetch = prefetch, .accumulation = accumulation};
-          plan.fsdp.forward_prefetch = prefetch == Prefetch::kBackwardPost;
-          plan.fsdp.shards_root = prefetch != Prefetch::kNone;
+          plan.parallel.shard_group = is_hybrid(sharding) ? 2 : 0;
+          plan.strategy =
+              Fsdp1Options{.sharding = sharding, .backward_prefetch = prefetch, .accumulation = accumulation};
+          fsdp1_of(plan).forward_prefetch = prefetch == Prefetch::kBackwardPost;
+          fsdp1_of(plan).shards_root = prefetch != Prefetch::kNone;
           check(model, plan);
         }
 }
@@ -136,10 +142,10 @@ TEST_CASE("so is every program of FSDP2, whatever it reshards", "[fsdp][program]
         for (auto const accumulation : kAccumulations) {
           if (reshard > 1 && group > 0) continue;  // resharding to a part is its own way to cut the ranks
           auto plan = fsdp_plan(kFsdp2, 4);
-          plan.shard_group = group;
-          plan.fsdp = {.reshard_after_forward = reshard, .accumulation = accumulation};
+          plan.parallel.shard_group = group;
+          plan.strategy = Fsdp2Options{.reshard_after_forward = reshard, .accumulation = accumulation};
           check(model, plan);
-          plan.fsdp.shards_root = false;
+          fsdp2_of(plan).shards_root = false;
           check(model, plan);
         }
 }
@@ -161,16 +167,16 @@ TEST_CASE("FULL_SHARD moves 3 N elements, padding included: every unit is gather
 
 TEST_CASE("SHARD_GRAD_OP and reshard_after_forward false move 2 N: parameters stay for backward", "[fsdp]") {
   auto plan = fsdp_plan(kFsdp1, 4);
-  plan.fsdp.sharding = Sharding::kShardGradOp;
+  fsdp1_of(plan).sharding = Sharding::kShardGradOp;
   CHECK(elements_by_route(compiled(odd_mlp(), plan)) == gathered_and_reduced(308, 308));
   plan = fsdp_plan(kFsdp2, 4);
-  plan.fsdp.reshard_after_forward = 0;
+  fsdp2_of(plan).reshard_after_forward = 0;
   CHECK(elements_by_route(compiled(odd_mlp(), plan)) == gathered_and_reduced(384, 384));
 }
 
 TEST_CASE("NO_SHARD sums N elements, none of them padding, and gathers nothing", "[fsdp]") {
   auto plan = fsdp_plan(kFsdp1, 4);
-  plan.fsdp.sharding = Sharding::kNoShard;
+  fsdp1_of(plan).sharding = Sharding::kNoShard;
   CHECK(elements_by_route(compiled(odd_mlp(), plan)) ==
         std::map<Route, std::int64_t>{{{CollectiveKind::kAllReduce, "data"}, 300}});
 }
@@ -180,9 +186,11 @@ TEST_CASE("accumulation multiplies what is gathered, and what is reduced unless 
   // Three micro-batches.
   auto const moved = [](StrategyName name, bool keeps_parameters, Accumulation accumulation) {
     auto plan = fsdp_plan(name, 4, 3);
-    plan.fsdp.sharding = keeps_parameters ? Sharding::kShardGradOp : Sharding::kFullShard;
-    plan.fsdp.reshard_after_forward = keeps_parameters ? 0 : 1;
-    plan.fsdp.accumulation = accumulation;
+    auto const sharding = keeps_parameters ? Sharding::kShardGradOp : Sharding::kFullShard;
+    if (name == kFsdp1)
+      plan.strategy = Fsdp1Options{.sharding = sharding, .accumulation = accumulation};
+    else
+      plan.strategy = Fsdp2Options{.reshard_after_forward = keeps_parameters ? 0 : 1, .accumulation = accumulation};
     return elements_by_route(compiled(odd_mlp(), plan));
   };
   CHECK(moved(kFsdp1, false, Accumulation::kReduce) == gathered_and_reduced(6 * 308, 3 * 308));
@@ -201,7 +209,7 @@ TEST_CASE("accumulation multiplies what is gathered, and what is reduced unless 
 TEST_CASE("backward prefetch decides where FSDP1 issues the next gather; all share one communicator", "[fsdp]") {
   auto const issued_with = [](Prefetch prefetch) {
     auto plan = fsdp_plan(kFsdp1, 4);
-    plan.fsdp.backward_prefetch = prefetch;
+    fsdp1_of(plan).backward_prefetch = prefetch;
     auto const step = compiled(odd_mlp(), plan);
     CHECK(step.communicators.size() == 1);
     auto events = issued(step, {{80, 0}, {144, 1}, {68, 2}, {16, 3}});
@@ -230,7 +238,7 @@ TEST_CASE("FSDP1's host waits before a gather while two freed units are pending"
   // of unit 3 finds those of 2 and 3, that of unit 2 the latter alone, those of units 1 and 0 two again. 2 + 3 waits.
   auto const waits = [](bool limits) {
     auto plan = fsdp_plan(kFsdp1, 4);
-    plan.fsdp.limit_all_gathers = limits;
+    fsdp1_of(plan).limit_all_gathers = limits;
     auto const step = compiled(odd_mlp(), plan);
     auto count = 0;
     for (auto const& op : step.roles.front().operations)
@@ -248,8 +256,11 @@ TEST_CASE("FSDP1's host waits before a gather while two freed units are pending"
 TEST_CASE("the root unit is gathered once a step, every other one twice", "[fsdp]") {
   auto const gathers = [](ModelSpec const& model, StrategyName name, bool shards_root = true) {
     auto plan = fsdp_plan(name, 4);
-    plan.sequence_length = 16;
-    plan.fsdp.shards_root = shards_root;
+    plan.batch.sequence_length = 16;
+    if (name == kFsdp1)
+      fsdp1_of(plan).shards_root = shards_root;
+    else
+      fsdp2_of(plan).shards_root = shards_root;
     auto counts = std::map<std::int64_t, int>{};
     for (auto const size : sizes_of(compiled(model, plan), {CollectiveKind::kAllGather, "data"})) ++counts[size];
     return counts;
@@ -288,17 +299,17 @@ TEST_CASE("HYBRID_SHARD shards inside groups and all-reduces each shard over the
   };
 
   auto plan = fsdp_plan(kFsdp1, 8);
-  plan.shard_group = 4;
-  plan.fsdp.sharding = Sharding::kHybridShard;
+  plan.parallel.shard_group = 4;
+  fsdp1_of(plan).sharding = Sharding::kHybridShard;
   auto step = compiled(odd_mlp(), plan);
   CHECK(elements_by_route(step) == moved(2 * 308, 308, 77));
   CHECK(sizes_of(step, all_reduce) == std::vector<std::int64_t>{4, 17, 36, 20});
   CHECK(stream_of_all_reduce(step) == "post_backward");  // one after the other with the reduce-scatters
-  plan.fsdp.sharding = Sharding::kHybridShardZero2;
+  fsdp1_of(plan).sharding = Sharding::kHybridShardZero2;
   CHECK(elements_by_route(compiled(odd_mlp(), plan)) == moved(308, 308, 77));
 
   plan = fsdp_plan(kFsdp2, 8);
-  plan.shard_group = 4;
+  plan.parallel.shard_group = 4;
   step = compiled(odd_mlp(), plan);
   CHECK(elements_by_route(step) == moved(2 * 384, 384, 96));
   CHECK(sizes_of(step, all_reduce) == std::vector<std::int64_t>{5, 26, 44, 21});
@@ -306,17 +317,17 @@ TEST_CASE("HYBRID_SHARD shards inside groups and all-reduces each shard over the
 
   // Three micro-batches: all-reduced in each, or in the last one alone (set_requires_all_reduce).
   plan = fsdp_plan(kFsdp2, 8, 3);
-  plan.shard_group = 4;
+  plan.parallel.shard_group = 4;
   CHECK(elements_by_route(compiled(odd_mlp(), plan)) == moved(6 * 384, 3 * 384, 3 * 96));
-  plan.fsdp.accumulation = Accumulation::kReduceScatter;
+  fsdp2_of(plan).accumulation = Accumulation::kReduceScatter;
   CHECK(elements_by_route(compiled(odd_mlp(), plan)) == moved(6 * 384, 3 * 384, 96));
-  plan.fsdp.accumulation = Accumulation::kNoSync;
+  fsdp2_of(plan).accumulation = Accumulation::kNoSync;
   CHECK(elements_by_route(compiled(odd_mlp(), plan)) == moved(6 * 384, 384, 96));
 }
 
 TEST_CASE("resharding to groups of m gathers over all ranks in forward, inside the groups in backward", "[fsdp]") {
   auto plan = fsdp_plan(kFsdp2, 4);
-  plan.fsdp.reshard_after_forward = 2;
+  fsdp2_of(plan).reshard_after_forward = 2;
   CHECK(elements_by_route(compiled(odd_mlp(), plan)) ==
         std::map<Route, std::int64_t>{{{CollectiveKind::kAllGather, "data"}, 384},
                                       {{CollectiveKind::kAllGather, "shard"}, 384},

@@ -18,17 +18,14 @@ using program::MemoryCategory;
 namespace {
 
 Plan megatron_plan(MegatronOptions const& options, std::int64_t ranks = 4) {
-  return {.strategy = StrategyName::kMegatron,
-          .ranks = ranks,
-          .micro_batch = 1,
-          .global_batch = 2 * ranks,
-          .sequence_length = 8,
-          .megatron = options};
+  return {.strategy = options,
+          .parallel = {.ranks = ranks},
+          .batch = {.micro_batch = 1, .global_batch = 2 * ranks, .sequence_length = 8}};
 }
 
 /// Model states of LLaMA-2-7B while the optimizer runs, bytes a parameter.
 double states(Plan plan) {
-  plan.sequence_length = 16;
+  plan.batch.sequence_length = 16;
   auto const step = compiled(llama_2_7b(), plan);
   auto bytes = std::int64_t{0};
   for (auto const category : {MemoryCategory::kParameters, MemoryCategory::kGradients, MemoryCategory::kOptimizer})
@@ -46,7 +43,7 @@ TEST_CASE("Megatron's states take the bytes that its guide says", "[megatron][me
   CHECK(states(megatron_plan({}, 64)) == Approx(6 + 12.0 / 64).epsilon(1e-4));
   CHECK(states(megatron_plan({.grad_reduce_in_fp32 = false}, 8)) == Approx(4 + 16.0 / 8).epsilon(1e-4));
   auto fp32 = megatron_plan({}, 8);
-  fp32.precision = DataType::kFp32;
+  fp32.kernels.precision = DataType::kFp32;
   CHECK(states(fp32) == Approx(8 + 8.0 / 8).epsilon(1e-4));
 }
 
@@ -95,7 +92,7 @@ TEST_CASE("several instances of the optimizer reduce-scatter inside, then all-re
   auto const whole = moved(CollectiveKind::kReduceScatter);
   CHECK(moved(CollectiveKind::kAllGather) == whole);
   CHECK(moved(CollectiveKind::kAllReduce) == 0);
-  plan.shard_group = 4;
+  plan.parallel.shard_group = 4;
   CHECK(moved(CollectiveKind::kReduceScatter) == whole);
   CHECK(moved(CollectiveKind::kAllReduce) == whole / 4);
 }
@@ -113,8 +110,8 @@ TEST_CASE("every option of Megatron gives programs that are well-formed, free of
     for (auto const& options : kOptions) {
       for (auto const group : {0, 2}) {
         auto plan = megatron_plan(options);
-        plan.shard_group = group;
-        plan.clips_gradients = true;
+        plan.parallel.shard_group = group;
+        plan.states.clips_gradients = true;
         auto const step = compiled(model, plan);
         INFO(fmt::format("{} in groups of {}", model_name(model), group));
         CHECK(find_defects(step) == std::vector<std::string>{});

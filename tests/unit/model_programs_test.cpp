@@ -34,10 +34,10 @@ Transformer small(std::string const& model_type) {
 
 /// Two micro-batches of two on each of four ranks.
 void check_program(ModelSpec const& model, Plan plan) {
-  plan.ranks = 4;
-  plan.micro_batch = 2;
-  plan.global_batch = 16;
-  plan.sequence_length = std::holds_alternative<Transformer>(model) ? 16 : 1;
+  plan.parallel.ranks = 4;
+  plan.batch.micro_batch = 2;
+  plan.batch.global_batch = 16;
+  plan.batch.sequence_length = std::holds_alternative<Transformer>(model) ? 16 : 1;
   auto const program = tests::compiled(model, plan);
   CHECK(program::find_defects(program).empty());
   CHECK(program::find_races(program).empty());
@@ -58,7 +58,7 @@ TEST_CASE("a step of every kind of model is a well-formed program without races"
     for (auto const strategy : tests::kAllStrategies) {
       CAPTURE(model_name(model), name_of(strategy));
       for (auto const recompute : {Recompute::kNone, Recompute::kFull, Recompute::kSelective, Recompute::kPerOp})
-        check_program(model, {.strategy = strategy, .recompute = recompute});
+        check_program(model, {.strategy = strategy, .kernels = {.recompute = recompute}});
     }
   }
 }
@@ -67,10 +67,10 @@ TEST_CASE("so is a step with each choice of kernels", "[model]") {
   auto const model = small("qwen3");
   for (auto const strategy : tests::kAllStrategies) {
     CAPTURE(name_of(strategy));
-    check_program(model, {.strategy = strategy, .activation = Activation::kRecomputed});
-    check_program(model, {.strategy = strategy, .cross_entropy = CrossEntropy::kFused});
-    check_program(model, {.strategy = strategy, .cross_entropy = CrossEntropy::kChunked});
-    check_program(model, {.strategy = strategy, .norms = NormKernels::kEager});
-    check_program(model, {.strategy = strategy, .linear_type = DataType::kFp8});
+    check_program(model, {.strategy = strategy, .kernels = {.activation = Activation::kRecomputed}});
+    check_program(model, {.strategy = strategy, .kernels = {.cross_entropy = CrossEntropy::kFused}});
+    check_program(model, {.strategy = strategy, .kernels = {.cross_entropy = CrossEntropy::kChunked}});
+    check_program(model, {.strategy = strategy, .kernels = {.norms = NormKernels::kEager}});
+    check_program(model, {.strategy = strategy, .kernels = {.linear_type = DataType::kFp8}});
   }
 }

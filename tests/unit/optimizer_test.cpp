@@ -15,12 +15,10 @@ namespace {
 
 Plan plan_with(Optimizer optimizer, DataType precision = DataType::kFp32) {
   return {.strategy = StrategyName::kNaive,
-          .ranks = 2,
-          .micro_batch = 1,
-          .global_batch = 2,
-          .sequence_length = 8,
-          .precision = precision,
-          .optimizer = optimizer};
+          .parallel = {.ranks = 2},
+          .batch = {.micro_batch = 1, .global_batch = 2, .sequence_length = 8},
+          .kernels = {.precision = precision},
+          .states = {.optimizer = optimizer}};
 }
 
 /// Bytes that those memory-bound kernels of a rank move that `counts` says, for each parameter of the model.
@@ -68,7 +66,7 @@ TEST_CASE("before PyTorch 2.1, foreach AdamW makes a second temporary of 4 bytes
     return bytes / static_cast<double>(parameter_count(tiny_llama()));
   };
   auto const now = temporaries();
-  plan.has_old_foreach = true;
+  plan.states.has_old_foreach = true;
   CHECK(temporaries() - now == 4);
   CHECK(bytes_moved(plan) == 80);
 }
@@ -89,7 +87,7 @@ TEST_CASE("multi-tensor kernels take 320 chunks of 65,536 elements, and 36 tenso
 
 TEST_CASE("clipping reads every gradient once for the norm, then scales it", "[optimizer][clip]") {
   auto plan = plan_with(Optimizer::kAdamWFused);
-  plan.clips_gradients = true;
+  plan.states.clips_gradients = true;
   // 4 + 8 bytes, and 4 for the norm itself.
   CHECK(bytes_moved(plan) == Approx(28 + 12).epsilon(1e-3));
 }
@@ -99,7 +97,7 @@ TEST_CASE("a norm crosses the wire only where ranks hold different shards", "[op
     auto plan = plan_with(Optimizer::kAdamWFused);
     plan.strategy = name;
     auto const before = wire_elements(compiled(tiny_llama(), plan), CollectiveKind::kAllReduce);
-    plan.clips_gradients = true;
+    plan.states.clips_gradients = true;
     return wire_elements(compiled(tiny_llama(), plan), CollectiveKind::kAllReduce) - before;
   };
   CHECK(numbers_reduced(StrategyName::kNaive) == 0);
@@ -111,7 +109,7 @@ TEST_CASE("a norm crosses the wire only where ranks hold different shards", "[op
 
 TEST_CASE("Megatron's host waits for the norm, others' hosts do not", "[optimizer][clip]") {
   auto plan = plan_with(Optimizer::kAdamWFused);
-  plan.clips_gradients = true;
+  plan.states.clips_gradients = true;
   CHECK(operations_called(compiled(tiny_llama(), plan), "gradient_norm.item").empty());
   plan.strategy = StrategyName::kMegatron;
   CHECK(operations_called(compiled(tiny_llama(), plan), "gradient_norm.item").size() == 1);
@@ -123,9 +121,9 @@ TEST_CASE("gradients in host memory are clipped there, and the norm alone goes o
   for (auto const strategy : {StrategyName::kFsdp1, StrategyName::kFsdp2}) {
     auto plan = plan_with(Optimizer::kAdamWFused);
     plan.strategy = strategy;
-    plan.offload.parameters = plan.offload.optimizer = OffloadOptions::Place::kCpu;
+    plan.states.offload.parameters = plan.states.offload.optimizer = OffloadPlace::kCpu;
     auto const without = compiled(tiny_llama(), plan);
-    plan.clips_gradients = true;
+    plan.states.clips_gradients = true;
     auto const step = compiled(tiny_llama(), plan);
     auto const on_host = [](program::StepProgram const& of) {
       auto const& streams = of.roles.front().streams;

@@ -32,35 +32,38 @@ std::string refusal_of(std::string const& strategy, std::string const& training 
 TEST_CASE("every framework's options are read under its own names", "[plan]") {
   auto const ddp = plan_of(R"({"name": "ddp", "gradient_as_bucket_view": true, "comm_hook": "bf16", "no_sync": false,
                                "static_graph": true, "bucket": "100 MiB"})");
-  CHECK(ddp.ddp == DdpOptions{.gradient_as_bucket_view = true,
-                              .static_graph = true,
-                              .comm_hook = DdpOptions::Hook::kBf16,
-                              .no_sync = false});
-  CHECK(bucket_limits(ddp).others == Bytes{100 << 20});
+  CHECK(ddp.strategy == DdpOptions{.bucket = Bytes{100 << 20},
+                                   .gradient_as_bucket_view = true,
+                                   .static_graph = true,
+                                   .comm_hook = DdpOptions::Hook::kBf16,
+                                   .no_sync = false});
   auto const fsdp1 = plan_of(R"({"name": "fsdp1", "sharding": "HYBRID_SHARD", "shard_group": 8,
                                  "backward_prefetch": "NO_PREFETCH", "forward_prefetch": true,
                                  "limit_all_gathers": false, "accumulation": "no_sync"})");
-  CHECK(fsdp1.fsdp == FsdpOptions{.sharding = FsdpOptions::Sharding::kHybridShard,
-                                  .backward_prefetch = FsdpOptions::Prefetch::kNone,
-                                  .forward_prefetch = true,
-                                  .limit_all_gathers = false,
-                                  .accumulation = FsdpOptions::Accumulation::kNoSync});
+  CHECK(fsdp1.strategy == Fsdp1Options{.sharding = Fsdp1Options::Sharding::kHybridShard,
+                                       .backward_prefetch = Fsdp1Options::Prefetch::kNone,
+                                       .forward_prefetch = true,
+                                       .limit_all_gathers = false,
+                                       .accumulation = FsdpAccumulation::kNoSync});
   CHECK(replicas(fsdp1) == 2);
   auto const deepspeed = plan_of(R"({"name": "deepspeed-3", "reduce_bucket_size": 1e7, "overlap_comm": false,
                                      "stage3_max_live_parameters": 0, "zero_hpz_partition_size": 8,
                                      "sub_group_size": 1e12})");
-  CHECK(deepspeed.deepspeed == DeepSpeedOptions{.reduce_bucket_size = 10'000'000,
-                                                .overlap_comm = false,
-                                                .stage3_max_live_parameters = 0,
-                                                .sub_group_size = 1'000'000'000'000,
-                                                .zero_hpz_partition_size = 8});
+  CHECK(deepspeed.strategy == DeepSpeedOptions{.stage = 3,
+                                               .reduce_bucket_size = 10'000'000,
+                                               .overlap_comm = false,
+                                               .stage3_max_live_parameters = 0,
+                                               .sub_group_size = 1'000'000'000'000,
+                                               .zero_hpz_partition_size = 8});
   auto const megatron = plan_of(R"({"name": "megatron", "bucket_size": 1000, "grad_reduce_in_fp32": false})");
-  CHECK(megatron.megatron == MegatronOptions{.grad_reduce_in_fp32 = false, .bucket_size = 1000});
+  CHECK(megatron.strategy == MegatronOptions{.grad_reduce_in_fp32 = false, .bucket_size = 1000});
 }
 
 TEST_CASE("FSDP2 frees parameters after forward, keeps them, or keeps shards of them", "[plan]") {
   auto const reshard = [](std::string const& value) {
-    return plan_of(R"({"name": "fsdp2", "reshard_after_forward": )" + value + "}").fsdp.reshard_after_forward;
+    return plan_of(R"({"name": "fsdp2", "reshard_after_forward": )" + value + "}")
+        .strategy.get<Fsdp2Options>()
+        .reshard_after_forward;
   };
   CHECK(reshard("true") == 1);
   CHECK(reshard("false") == 0);
@@ -71,9 +74,10 @@ TEST_CASE("auto is what Hugging Face makes of the hidden size", "[plan]") {
   auto const plan = plan_of(R"({"name": "deepspeed-3", "reduce_bucket_size": "auto",
                                 "stage3_prefetch_bucket_size": "auto", "stage3_param_persistence_threshold": "auto"})");
   // Hidden 4096: 4096² = 16,777,216; 0.9 of it is 15,099,494.4; 10 · 4096 = 40,960.
-  CHECK(plan.deepspeed.reduce_bucket_size == 16'777'216);
-  CHECK(plan.deepspeed.stage3_prefetch_bucket_size == 15'099'494);
-  CHECK(plan.deepspeed.stage3_param_persistence_threshold == 40'960);
+  auto const& deepspeed = plan.strategy.get<DeepSpeedOptions>();
+  CHECK(deepspeed.reduce_bucket_size == 16'777'216);
+  CHECK(deepspeed.stage3_prefetch_bucket_size == 15'099'494);
+  CHECK(deepspeed.stage3_param_persistence_threshold == 40'960);
   CHECK_THAT(refusal_of(R"({"name": "deepspeed-2", "reduce_bucket_size": "auto"})", "{}", odd_mlp()),
              Contains("without a hidden size") && Contains("give a number of elements"));
 }
@@ -81,7 +85,7 @@ TEST_CASE("auto is what Hugging Face makes of the hidden size", "[plan]") {
 TEST_CASE("recompute says which layers, as a word, a number or a rule", "[plan]") {
   auto const scope = [](std::string const& recompute) {
     auto const plan = plan_of(R"({"name": "zero-3", "recompute": )" + recompute + "}");
-    return std::pair{plan.recompute, plan.recompute_scope};
+    return std::pair{plan.kernels.recompute, plan.kernels.recompute_scope};
   };
   CHECK(scope(R"("selective")") == std::pair{Recompute::kSelective, RecomputeScope{}});
   // 32 layers: √32 = 5.66.
@@ -105,7 +109,7 @@ TEST_CASE("PyTorch's wrappers hold fp32 parameters under 16 bits, the others hol
 TEST_CASE("two of micro-batch, accumulation and global batch give the third", "[plan]") {
   auto const batches = [](std::string const& training) {
     auto const plan = plan_of(R"({"name": "ddp", "ranks": 4})", training);
-    return std::tuple{plan.micro_batch, accumulation(plan), plan.global_batch};
+    return std::tuple{plan.batch.micro_batch, accumulation(plan), plan.batch.global_batch};
   };
   CHECK(batches("{}") == std::tuple{1, 1, 4});
   CHECK(batches(R"({"micro_batch": 2, "gradient_accumulation": 3})") == std::tuple{2, 3, 24});
@@ -117,15 +121,15 @@ TEST_CASE("two of micro-batch, accumulation and global batch give the third", "[
 }
 
 TEST_CASE("offload moves FSDP's optimizer with its parameters", "[plan]") {
-  using Place = OffloadOptions::Place;
+  using Place = OffloadPlace;
   auto const offload = [](std::string const& name, std::string const& value) {
-    return plan_of(R"({"name": ")" + name + R"(", "offload": )" + value + "}").offload;
+    return plan_of(R"({"name": ")" + name + R"(", "offload": )" + value + "}").states.offload;
   };
-  CHECK(offload("fsdp2", R"({"parameters": "cpu"})") == OffloadOptions{Place::kCpu, Place::kCpu, false});
-  CHECK(offload("deepspeed-2", R"({"optimizer": "cpu"})") == OffloadOptions{Place::kCpu, Place::kNone, false});
+  CHECK(offload("fsdp2", R"({"parameters": "cpu"})") == Offload{Place::kCpu, Place::kCpu, false});
+  CHECK(offload("deepspeed-2", R"({"optimizer": "cpu"})") == Offload{Place::kCpu, Place::kNone, false});
   CHECK(offload("deepspeed-3", R"({"optimizer": "nvme", "parameters": "nvme"})") ==
-        OffloadOptions{Place::kNvme, Place::kNvme, false});
-  CHECK(offload("ddp", R"({"activations": true})") == OffloadOptions{Place::kNone, Place::kNone, true});
+        Offload{Place::kNvme, Place::kNvme, false});
+  CHECK(offload("ddp", R"({"activations": true})") == Offload{Place::kNone, Place::kNone, true});
 }
 
 TEST_CASE("a key of another framework is refused with the strategies that have it", "[plan]") {

@@ -16,7 +16,7 @@ using namespace twinstep::tests;
 namespace {
 
 Plan recomputing(Recompute recompute, RecomputeScope scope = {}) {
-  return {.recompute = recompute, .sequence_length = 16, .recompute_scope = scope};
+  return {.batch = {.sequence_length = 16}, .kernels = {.recompute = recompute, .recompute_scope = scope}};
 }
 
 ModelWork work(ModelSpec const& model, std::int64_t sequence_length, bool flash_attention = true) {
@@ -139,11 +139,11 @@ TEST_CASE("programs of every policy and scope are well-formed, free of races, an
             if (scope.segment > 1 && recompute != Recompute::kFull) continue;
             auto plan = recomputing(recompute, scope);
             plan.strategy = name;
-            plan.ranks = 2;
-            plan.global_batch = 4;
-            plan.sequence_length = std::holds_alternative<Mlp>(model) ? 1 : 16;
-            plan.flash_attention = offloads;  // either, with some policy
-            plan.offload.activations = offloads;
+            plan.parallel.ranks = 2;
+            plan.batch.global_batch = 4;
+            plan.batch.sequence_length = std::holds_alternative<Mlp>(model) ? 1 : 16;
+            plan.kernels.flash_attention = offloads;  // either, with some policy
+            plan.states.offload.activations = offloads;
             auto const step = compiled(model, plan);
             INFO(fmt::format("{} {} recompute {}, every {}, segment {}, offload {}", name_of(name), model_name(model),
                              name_of(recompute), scope.every, scope.segment, offloads));
@@ -161,7 +161,7 @@ TEST_CASE("offloading takes what every block keeps to the host and back", "[reco
   auto const model = work(tiny_llama(), 16);
   for (auto const recompute : {Recompute::kNone, Recompute::kFull, Recompute::kSelective}) {
     auto plan = recomputing(recompute);
-    plan.offload.activations = true;
+    plan.states.offload.activations = true;
     auto const step = compiled(tiny_llama(), plan);
     auto const bytes = bytes_kept(model, recompute) * 2;  // two layers
     CHECK(moved(step, program::CopyDirection::kDeviceToHost) == bytes);
@@ -171,7 +171,7 @@ TEST_CASE("offloading takes what every block keeps to the host and back", "[reco
 
 TEST_CASE("of a segment, offloading takes the first block's input", "[recompute][offload]") {
   auto plan = recomputing(Recompute::kFull, {.segment = 2});
-  plan.offload.activations = true;
+  plan.states.offload.activations = true;
   // One segment: 16 tokens of 64 numbers in 16 bits.
   CHECK(moved(compiled(tiny_llama(), plan), program::CopyDirection::kDeviceToHost).count() == 16 * 64 * 2);
 }
@@ -180,8 +180,8 @@ TEST_CASE("ZeRO-3 gathers the blocks of a segment once more than those that are 
   auto const gathers = [](std::int64_t segment) {
     auto plan = recomputing(Recompute::kFull, {.segment = segment});
     plan.strategy = StrategyName::kZero3;
-    plan.ranks = plan.global_batch = 2;
-    plan.sequence_length = 1;
+    plan.parallel.ranks = plan.batch.global_batch = 2;
+    plan.batch.sequence_length = 1;
     auto const step = compiled(deep_mlp(), plan);
     auto count = 0;
     for (auto const& part : step.roles.front().parts)

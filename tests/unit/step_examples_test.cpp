@@ -24,13 +24,9 @@ hardware::Cluster network(BytesPerSecond rate, Duration alpha = 1_us) {
 }
 
 Plan plan_of(StrategyName name, std::int64_t ranks) {
-  return {.strategy = name,
-          .ranks = ranks,
-          .micro_batch = 4,
-          .global_batch = 4 * ranks,
-          .sequence_length = 32,
-          .bucket = 16_KiB,
-          .first_bucket = 4_KiB};
+  return {.strategy = tests::with_buckets(name, 16_KiB, 4_KiB),
+          .parallel = {.ranks = ranks},
+          .batch = {.micro_batch = 4, .global_batch = 4 * ranks, .sequence_length = 32}};
 }
 
 timeline::Timeline simulate(StrategyName name, std::int64_t ranks, BytesPerSecond rate, Duration alpha = 1_us) {
@@ -56,7 +52,7 @@ TEST_CASE("with buckets a step is compute plus the last bucket, if the network k
   // Gradients are views of the buckets; otherwise the copies back of earlier buckets run under the last one.
   auto const views = [](std::int64_t ranks, BytesPerSecond rate, Duration alpha) {
     auto plan = plan_of(StrategyName::kDdp, ranks);
-    plan.ddp.gradient_as_bucket_view = true;
+    tests::ddp_of(plan).gradient_as_bucket_view = true;
     return engine::run(tests::compiled(tests::tiny_llama(), plan), Machine{network(rate, alpha)});
   };
   auto const compute = views(1, 100_GBps, 1_us).step_time;
@@ -150,7 +146,7 @@ TEST_CASE("ZeRO-2 holds at most two buckets of gradients, however many micro-bat
   auto const largest = 16_KiB + Bytes{101 * 64 * 2};
   for (auto const micro_batches : {1, 5}) {
     auto plan = plan_of(StrategyName::kZero2, kRanks);
-    plan.global_batch *= micro_batches;
+    plan.batch.global_batch *= micro_batches;
     auto cluster = network(1_GBps);
     cluster.node().host.launch.value =
         1_us;  // a host that takes no time would allocate at the very moment of a release

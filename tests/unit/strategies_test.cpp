@@ -27,7 +27,9 @@ std::map<CollectiveKind, std::int64_t> elements_by_kind(program::StepProgram con
 }
 
 Plan plan_of(StrategyName name, std::int64_t ranks, std::int64_t micro_batches) {
-  return {.strategy = name, .ranks = ranks, .micro_batch = 2, .global_batch = 2 * ranks * micro_batches};
+  return {.strategy = name,
+          .parallel = {.ranks = ranks},
+          .batch = {.micro_batch = 2, .global_batch = 2 * ranks * micro_batches}};
 }
 
 }  // namespace
@@ -40,9 +42,9 @@ TEST_CASE("every program that a strategy emits is well-formed, free of races, an
         for (auto const micro_batches : {1, 3}) {
           for (auto const recompute : {Recompute::kNone, Recompute::kFull}) {
             auto plan = plan_of(name, ranks, micro_batches);
-            plan.recompute = recompute;
-            plan.sequence_length = std::holds_alternative<Mlp>(model) ? 1 : 16;
-            plan.bucket = plan.first_bucket = 2_KiB;
+            plan.strategy = with_buckets(name, 2_KiB, 2_KiB);
+            plan.kernels.recompute = recompute;
+            plan.batch.sequence_length = std::holds_alternative<Mlp>(model) ? 1 : 16;
             auto const step = compiled(model, plan);
             INFO(fmt::format("{} {} ranks {} micro-batches {} recompute {}", name_of(name), model_name(model), ranks,
                              micro_batches, name_of(recompute)));
@@ -60,7 +62,7 @@ TEST_CASE("replicas all-reduce N elements, which moves 2 N", "[strategies]") {
   auto const n = parameter_count(llama_2_7b());
   for (auto const name : {StrategyName::kNaive, StrategyName::kDdp}) {
     auto plan = plan_of(name, 32, 1);
-    plan.sequence_length = 4096;
+    plan.batch.sequence_length = 4096;
     CHECK(elements_by_kind(compiled(llama_2_7b(), plan)) ==
           std::map<CollectiveKind, std::int64_t>{{CollectiveKind::kAllReduce, n}});
   }
@@ -71,7 +73,7 @@ TEST_CASE("ZeRO stages 1 and 2 move 2 N elements: one reduce-scatter and one all
   auto const n = parameter_count(llama_2_7b());
   for (auto const name : {StrategyName::kZero1, StrategyName::kZero2}) {
     auto plan = plan_of(name, 32, 1);
-    plan.sequence_length = 4096;
+    plan.batch.sequence_length = 4096;
     CHECK(elements_by_kind(compiled(llama_2_7b(), plan)) ==
           std::map<CollectiveKind, std::int64_t>{{CollectiveKind::kReduceScatter, n}, {CollectiveKind::kAllGather, n}});
   }
@@ -80,10 +82,10 @@ TEST_CASE("ZeRO stages 1 and 2 move 2 N elements: one reduce-scatter and one all
 TEST_CASE("ZeRO stage 3 moves 3 N elements: two all-gathers and one reduce-scatter", "[strategies]") {
   auto const n = parameter_count(llama_2_7b());
   auto plan = plan_of(StrategyName::kZero3, 32, 1);
-  plan.sequence_length = 4096;
+  plan.batch.sequence_length = 4096;
   for (auto const recompute :
        {Recompute::kNone, Recompute::kFull}) {  // recomputation uses what backward gathers anyway
-    plan.recompute = recompute;
+    plan.kernels.recompute = recompute;
     CHECK(elements_by_kind(compiled(llama_2_7b(), plan)) ==
           std::map<CollectiveKind, std::int64_t>{{CollectiveKind::kReduceScatter, n},
                                                  {CollectiveKind::kAllGather, 2 * n}});
@@ -131,9 +133,9 @@ TEST_CASE("a bucket closes with the tensor that reaches its limit", "[strategies
 
 TEST_CASE("full recomputation runs the layers' forward once more and adds a third to a layer's FLOPs", "[strategies]") {
   auto plan = plan_of(StrategyName::kDdp, 1, 1);
-  plan.sequence_length = 4096;
+  plan.batch.sequence_length = 4096;
   auto const flops = [&](Recompute recompute) {
-    plan.recompute = recompute;
+    plan.kernels.recompute = recompute;
     auto const step = compiled(llama_2_7b(), plan);
     auto total = Flops{};
     for (auto const& op : step.roles.front().operations) total += program::flops_of(op.work);
@@ -147,7 +149,7 @@ TEST_CASE("full recomputation runs the layers' forward once more and adds a thir
 }
 
 TEST_CASE("a batch that does not divide is an answer with a way out", "[strategies]") {
-  auto const result = compile(odd_mlp(), {.ranks = 4, .micro_batch = 3, .global_batch = 100});
+  auto const result = compile(odd_mlp(), {.parallel = {.ranks = 4}, .batch = {.micro_batch = 3, .global_batch = 100}});
   auto const& infeasible = std::get<Infeasible>(result);
   CHECK(infeasible.reason == "a global batch of 100 does not divide into micro-batches of 3 on 4 ranks");
   CHECK(infeasible.way_out == "use a multiple of 12, such as 108");
@@ -159,7 +161,7 @@ TEST_CASE("persistent memory of a rank follows the ZeRO paper", "[strategies][me
   auto const n = static_cast<double>(parameter_count(llama_2_7b()));
   auto const persistent = [&](StrategyName name) {
     auto plan = plan_of(name, 64, 1);
-    plan.sequence_length = 64;
+    plan.batch.sequence_length = 64;
     auto const step = compiled(llama_2_7b(), plan);
     auto bytes = 0.0;
     for (auto const& buffer : step.roles.front().buffers)

@@ -106,20 +106,21 @@ TEST_CASE("a DeepSpeed configuration becomes a plan", "[import]") {
   CHECK(file.open.empty());
   auto const plan = plan_of(file);
   CHECK(plan.strategy == StrategyName::kDeepSpeed3);
-  CHECK(plan.micro_batch == 2);
+  CHECK(plan.batch.micro_batch == 2);
   CHECK(accumulation(plan) == 2);
-  CHECK(plan.clips_gradients);
-  CHECK(plan.deepspeed == DeepSpeedOptions{.reduce_bucket_size = 4096 * 4096,
-                                           .overlap_comm = true,
-                                           .stage3_prefetch_bucket_size = 5'000'000});
-  CHECK(plan.offload == OffloadOptions{.optimizer = OffloadOptions::Place::kCpu, .activations = true});
-  CHECK(plan.recompute == Recompute::kFull);
+  CHECK(plan.states.clips_gradients);
+  CHECK(plan.strategy == DeepSpeedOptions{.stage = 3,
+                                          .reduce_bucket_size = 4096 * 4096,
+                                          .overlap_comm = true,
+                                          .stage3_prefetch_bucket_size = 5'000'000});
+  CHECK(plan.states.offload == Offload{.optimizer = OffloadPlace::kCpu, .activations = true});
+  CHECK(plan.kernels.recompute == Recompute::kFull);
 }
 
 TEST_CASE("DeepSpeed's whole batch alone is one micro-batch a rank", "[import]") {
   auto const plan = plan_of(deepspeed(R"({"train_batch_size": 64, "zero_optimization": {"stage": 2}})"));
-  CHECK(plan.micro_batch == 4);  // 64 sequences on 16 ranks
-  CHECK(plan.precision == DataType::kFp32);
+  CHECK(plan.batch.micro_batch == 4);  // 64 sequences on 16 ranks
+  CHECK(plan.kernels.precision == DataType::kFp32);
 }
 
 TEST_CASE("what the Trainer fills in is left open, and says what to give", "[import]") {
@@ -169,10 +170,10 @@ num_processes: 16
   CHECK(file.warnings.empty());
   auto const plan = plan_of(file);
   CHECK(plan.strategy == StrategyName::kFsdp1);
-  CHECK(plan.ranks == 16);
-  CHECK(plan.shard_group == 8);  // processes of one of two machines
-  CHECK(plan.fsdp == FsdpOptions{.sharding = FsdpOptions::Sharding::kHybridShard});
-  CHECK(plan.recompute == Recompute::kFull);
+  CHECK(plan.parallel.ranks == 16);
+  CHECK(plan.parallel.shard_group == 8);  // processes of one of two machines
+  CHECK(plan.strategy == Fsdp1Options{.sharding = Fsdp1Options::Sharding::kHybridShard});
+  CHECK(plan.kernels.recompute == Recompute::kFull);
   CHECK(held_type(plan) == DataType::kFp32);
 }
 
@@ -181,23 +182,23 @@ TEST_CASE("accelerate's own defaults and numbers are kept", "[import]") {
     return plan_of(accelerate("distributed_type: FSDP\nmixed_precision: bf16\nfsdp_config:\n" + lines));
   };
   auto const numbered = plan_with("  fsdp_sharding_strategy: 2\n");
-  CHECK(numbered.fsdp.sharding == FsdpOptions::Sharding::kShardGradOp);
-  CHECK(numbered.fsdp.backward_prefetch == FsdpOptions::Prefetch::kNone);
+  CHECK(numbered.strategy.get<Fsdp1Options>().sharding == Fsdp1Options::Sharding::kShardGradOp);
+  CHECK(numbered.strategy.get<Fsdp1Options>().backward_prefetch == Fsdp1Options::Prefetch::kNone);
   auto const second =
       plan_with("  fsdp_version: 2\n  fsdp_reshard_after_forward: false\n  fsdp_offload_params: true\n");
   CHECK(second.strategy == StrategyName::kFsdp2);
-  CHECK(second.fsdp.reshard_after_forward == 0);
-  CHECK(second.offload.parameters == OffloadOptions::Place::kCpu);
+  CHECK(second.strategy.get<Fsdp2Options>().reshard_after_forward == 0);
+  CHECK(second.states.offload.parameters == OffloadPlace::kCpu);
   auto const plain = plan_of(accelerate("distributed_type: MULTI_GPU\nmixed_precision: 'no'\nnum_processes: 4\n"));
   CHECK(plain.strategy == StrategyName::kDdp);
-  CHECK(plain.precision == DataType::kFp32);
+  CHECK(plain.kernels.precision == DataType::kFp32);
   auto const zero =
       plan_of(accelerate("distributed_type: DEEPSPEED\nmixed_precision: bf16\ndeepspeed_config:\n"
                          "  zero_stage: 3\n  gradient_accumulation_steps: 4\n"
                          "  offload_optimizer_device: cpu\n  offload_param_device: none\n"));
   CHECK(zero.strategy == StrategyName::kDeepSpeed3);
   CHECK(accumulation(zero) == 4);
-  CHECK(zero.offload.optimizer == OffloadOptions::Place::kCpu);
+  CHECK(zero.states.offload.optimizer == OffloadPlace::kCpu);
 }
 
 TEST_CASE("a torchtitan configuration becomes a plan, in its newer and its older layout", "[import]") {
@@ -224,33 +225,33 @@ implementation = "foreach"
   CHECK(newer.warnings.empty());
   auto const plan = plan_of(newer);
   CHECK(plan.strategy == StrategyName::kFsdp2);
-  CHECK(plan.shard_group == 8);  // 16 ranks, two replicas
-  CHECK(plan.fsdp == FsdpOptions{.reshard_after_forward = 0, .shards_root = false});
-  CHECK(plan.recompute == Recompute::kPerOp);
-  CHECK(plan.optimizer == Optimizer::kAdamWForeach);
-  CHECK(plan.reduce_type == DataType::kFp32);
+  CHECK(plan.parallel.shard_group == 8);  // 16 ranks, two replicas
+  CHECK(plan.strategy == Fsdp2Options{.reshard_after_forward = 0, .shards_root = false});
+  CHECK(plan.kernels.recompute == Recompute::kPerOp);
+  CHECK(plan.states.optimizer == Optimizer::kAdamWForeach);
+  CHECK(plan.states.reduce_type == DataType::kFp32);
   CHECK(held_type(plan) == DataType::kFp32);
-  CHECK(plan.clips_gradients);
+  CHECK(plan.states.clips_gradients);
   CHECK(accumulation(plan) == 2);  // 64 / (2 · 16)
 
   auto const older =
       plan_of(torchtitan("[training]\nbatch_size = 4\nseq_len = 2048\ndata_parallel_degree = -1\n"
                          "[activation_checkpoint]\nmode = 'selective'\nselective_ac_option = '2'\n"));
-  CHECK(older.micro_batch == 4);
-  CHECK(older.recompute_scope == RecomputeScope{.every = 2});
+  CHECK(older.batch.micro_batch == 4);
+  CHECK(older.kernels.recompute_scope == RecomputeScope{.every = 2});
   auto const replicas =
       plan_of(torchtitan("[parallelism]\ndata_parallel_replicate_degree = 8\n"
                          "data_parallel_shard_degree = 1\n"));
   CHECK(replicas.strategy == StrategyName::kDdp);
-  CHECK(replicas.ranks == 8);
+  CHECK(replicas.parallel.ranks == 8);
 }
 
 TEST_CASE("float8 and torch.compile of torchtitan are read or left open", "[import]") {
   auto const file = torchtitan(
       "[model]\nconverters = ['float8']\n[float8]\nrecipe_name = 'rowwise'\n"
       "enable_fsdp_float8_all_gather = true\n[compile]\nenable = true\n");
-  CHECK(plan_of(file).linear_type == DataType::kFp8);
-  CHECK(plan_of(file).scaling == Scaling::kRowWise);
+  CHECK(plan_of(file).kernels.linear_type == DataType::kFp8);
+  CHECK(plan_of(file).kernels.scaling == Scaling::kRowWise);
   REQUIRE(file.warnings.size() == 1);
   CHECK_THAT(file.warnings[0], Catch::StartsWith("train.toml:5:") && Contains("/float8/enable_fsdp_float8_all_gather"));
   REQUIRE(file.open.size() == 1);

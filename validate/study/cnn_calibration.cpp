@@ -20,7 +20,7 @@ bool is_cnn(StepReplay const& replay) {
 }
 
 bool is_without_ddp(StepReplay const& replay) {
-  return replay.plan.strategy == strategies::StrategyName::kNaive && replay.plan.ranks == 1;
+  return replay.plan.strategy == strategies::StrategyName::kNaive && replay.plan.parallel.ranks == 1;
 }
 
 std::optional<double> measured_seconds(StepRecord const& record) {
@@ -55,7 +55,7 @@ CnnCalibration::CnnCalibration(std::vector<StepRecord> const& records, std::opti
   for (auto const& [record, replay] : rows)
     if (is_without_ddp(replay)) fit_compute(*record, replay);
   for (auto const& [record, replay] : rows)
-    if (record->model.name == kFittedModel && replay.plan.ranks > 1) fit_replicas(*record, replay);
+    if (record->model.name == kFittedModel && replay.plan.parallel.ranks > 1) fit_replicas(*record, replay);
 }
 
 CnnCalibration::Key CnnCalibration::key_of(StepRecord const& record, StepReplay const& replay, std::string model) {
@@ -94,7 +94,7 @@ CnnCalibration::Factors CnnCalibration::factors_of(StepRecord const& record, Ste
   factors.notes.push_back(fmt::format("compute from {}'s row without DDP", compute->first.back()));
   factors.has_seen = is_without_ddp(replay);
   auto const replicas = replicas_.find(key_of(record, replay, kFittedModel));
-  if (replay.plan.ranks == 1 || replicas == replicas_.end()) return factors;
+  if (replay.plan.parallel.ranks == 1 || replicas == replicas_.end()) return factors;
   factors.replicas = std::exp(validate::mean(replicas->second));
   factors.has_seen = record.model.name == kFittedModel;
   factors.notes.push_back(

@@ -59,15 +59,15 @@ class PlanReader {
   StepPlan read() {
     auto& plan = out_.plan;
     if (!record_.parallelism.data) throw Impossible{"not stated: the data-parallel ranks (\"dp\")"};
-    plan.ranks = *record_.parallelism.data;
-    plan.sequence_length = record_.model.sequence_length.value_or(1);
+    plan.parallel.ranks = *record_.parallelism.data;
+    plan.batch.sequence_length = record_.model.sequence_length.value_or(1);
     read_precision();
     read_batch();
     read_recompute();
-    plan.flash_attention = flash_attention();
-    plan.optimizer = optimizer();
-    plan.cross_entropy = software_.cross_entropy;
-    plan.activation = software_.activation;
+    plan.kernels.flash_attention = flash_attention();
+    plan.states.optimizer = optimizer();
+    plan.kernels.cross_entropy = software_.cross_entropy;
+    plan.kernels.activation = software_.activation;
     plan.strategy = strategy();
     read_offload();
     read_sharding();
@@ -77,36 +77,33 @@ class PlanReader {
  private:
   /// DeepSpeed moves the optimizer, at stage 3 parameters too; FSDP moves both together, to the CPU alone.
   void read_offload() {
-    using enum strategies::OffloadOptions::Place;
+    using enum strategies::OffloadPlace;
     auto const words = lower(record_.offload);
     if (words.empty() || words.starts_with("none")) return;
     if (words.starts_with("possible")) {
       out_.near_to.emplace_back("without the offload that the source thinks possible");
       return;
     }
-    auto const strategy = out_.plan.strategy;
+    auto const limits = out_.plan.strategy.traits().offload;
     auto const place = has(words, "nvme") ? kNvme : kCpu;
     auto const has_parameters = has(words, "param");
-    auto const is_fsdp = strategy == StrategyName::kFsdp1 || strategy == StrategyName::kFsdp2;
-    auto const is_stage_3 = strategy == StrategyName::kDeepSpeed3;
-    auto const is_deepspeed =
-        is_stage_3 || strategy == StrategyName::kDeepSpeed1 || strategy == StrategyName::kDeepSpeed2;
-    auto const does = is_fsdp ? has_parameters && place == kCpu
-                              : is_deepspeed && has(words, "opt") && (is_stage_3 || (!has_parameters && place == kCpu));
+    auto const does = limits.moves_both ? has_parameters && place <= limits.parameters
+                                        : has(words, "opt") && place <= limits.optimizer &&
+                                              (!has_parameters || place <= limits.parameters);
     if (!does) throw Impossible{fmt::format("offload: {}", record_.offload)};
-    out_.plan.offload.optimizer = place;
-    if (has_parameters) out_.plan.offload.parameters = place;
+    out_.plan.states.offload.optimizer = place;
+    if (has_parameters) out_.plan.states.offload.parameters = place;
   }
 
   void read_precision() {
     auto const words = lower(record_.precision);
     auto const is_8_bit = has_any(words, {"fp8", "float8", "mxfp8"});
-    out_.plan.precision = is_8_bit ? DataType::kBf16 : precision(words);
+    out_.plan.kernels.precision = is_8_bit ? DataType::kBf16 : precision(words);
     if (is_8_bit) {  // the linear layers of blocks; attention and head stay in 16 bits
-      out_.plan.linear_type = DataType::kFp8;
-      out_.plan.scaling = scaling(words);
+      out_.plan.kernels.linear_type = DataType::kFp8;
+      out_.plan.kernels.scaling = scaling(words);
     }
-    out_.plan.reduce_type = has(words, "fp32 reduce") ? DataType::kFp32 : software_.reduce_type;
+    out_.plan.states.reduce_type = has(words, "fp32 reduce") ? DataType::kFp32 : software_.reduce_type;
   }
 
   /// The type of compute; "mixed" and "amp" alone are what they were named for first.
@@ -131,20 +128,20 @@ class PlanReader {
     auto& plan = out_.plan;
     auto const& [micro, global, accumulation] =
         std::tie(record_.micro_batch, record_.global_batch, record_.accumulation);
-    plan.micro_batch = micro ? *micro : assumed_micro_batch();
-    auto const at_once = plan.micro_batch * plan.ranks;
+    plan.batch.micro_batch = micro ? *micro : assumed_micro_batch();
+    auto const at_once = plan.batch.micro_batch * plan.parallel.ranks;
     if (!global) {
-      plan.global_batch = at_once * accumulation.value_or(1);
+      plan.batch.global_batch = at_once * accumulation.value_or(1);
       if (!accumulation) out_.assumed.emplace_back("one micro-batch a step");
       return;
     }
-    plan.global_batch = *global;
+    plan.batch.global_batch = *global;
     if (accumulation && at_once * *accumulation != *global)
       throw Impossible{fmt::format("contradictory batch: micro-batch {} on {} ranks, {} times, is not {}",
-                                   plan.micro_batch, plan.ranks, *accumulation, *global)};
+                                   plan.batch.micro_batch, plan.parallel.ranks, *accumulation, *global)};
     if (*global % at_once != 0)
       throw Impossible{fmt::format("contradictory batch: {} does not divide into micro-batches of {} on {} ranks",
-                                   *global, plan.micro_batch, plan.ranks)};
+                                   *global, plan.batch.micro_batch, plan.parallel.ranks)};
   }
 
   /// The batch of a rank for each accumulation step, or the largest part of it that does not exceed four sequences: the
@@ -152,8 +149,8 @@ class PlanReader {
   std::int64_t assumed_micro_batch() {
     constexpr auto kMost = std::int64_t{4};
     auto const& global = record_.global_batch;
-    if (!global || *global % out_.plan.ranks != 0) throw Impossible{"not stated: the micro-batch"};
-    auto const of_rank = *global / out_.plan.ranks;
+    if (!global || *global % out_.plan.parallel.ranks != 0) throw Impossible{"not stated: the micro-batch"};
+    auto const of_rank = *global / out_.plan.parallel.ranks;
     if (record_.accumulation && of_rank % *record_.accumulation == 0) return of_rank / *record_.accumulation;
     auto micro = of_rank;
     while (micro > kMost || of_rank % micro != 0) --micro;
@@ -167,14 +164,14 @@ class PlanReader {
     if (words.empty()) out_.assumed.emplace_back("no recomputation");
     if (words.empty() || has_any(words, {"none", "false"}) || words == "no") return;
     if (has_any(words, {"per-op", "per op", "selective op", "selective-op"})) {
-      plan.recompute = Recompute::kPerOp;
+      plan.kernels.recompute = Recompute::kPerOp;
     } else if (auto const every = number_in(words); every && has(words, "every")) {
-      plan.recompute = Recompute::kFull;
-      plan.recompute_scope.every = *every;
+      plan.kernels.recompute = Recompute::kFull;
+      plan.kernels.recompute_scope.every = *every;
     } else if (words == "selective" || (has(words, "selective") && has_any(words, {"attention", "core"}))) {
-      plan.recompute = Recompute::kSelective;
+      plan.kernels.recompute = Recompute::kSelective;
     } else if (!has(words, "selective") && has_any(words, {"full", "true", "yes", "per block", "per layer"})) {
-      plan.recompute = Recompute::kFull;
+      plan.kernels.recompute = Recompute::kFull;
     } else {
       throw Impossible{fmt::format("recomputation: {}", record_.recompute)};
     }
@@ -195,74 +192,67 @@ class PlanReader {
     return has(words, "fused") ? Optimizer::kAdamWFused : software_.optimizer;
   }
 
-  StrategyName strategy() {
+  strategies::Strategy strategy() {
     auto const& parallelism = record_.parallelism;
     if (auto const mode = lower(parallelism.fsdp_mode); !mode.empty())
       return has_any(mode, {"fsdp2", "fully_shard"}) ? StrategyName::kFsdp2 : StrategyName::kFsdp1;
     auto const stage = parallelism.zero_stage.value_or(0);
-    if (!parallelism.zero_stage && out_.plan.ranks > 1) out_.assumed.emplace_back("replicas without sharding");
+    if (!parallelism.zero_stage && out_.plan.parallel.ranks > 1) out_.assumed.emplace_back("replicas without sharding");
     if (stage > 3) throw Impossible{fmt::format("ZeRO stage {}", stage)};
     using enum Software::Framework;
     if (stage == 0) return replicas();
-    if (software_.framework == kDeepSpeed) return offset(StrategyName::kDeepSpeed1, stage - 1);
+    auto const number = static_cast<int>(stage);
+    if (software_.framework == kDeepSpeed) return strategies::DeepSpeedOptions{.stage = number};
     if (software_.framework == kMegatron && stage == 1) return StrategyName::kMegatron;
-    return offset(StrategyName::kZero1, stage - 1);
+    return strategies::TextbookOptions{.stage = number};
   }
 
-  StrategyName replicas() {
+  strategies::Strategy replicas() {
     auto const& [ddp, cap] = std::tie(record_.parallelism.ddp, record_.parallelism.bucket_cap_mb);
     if (ddp.empty()) return StrategyName::kDdp;
-    if (!cap && out_.plan.ranks == 1) return StrategyName::kNaive;  // one replica without a wrapper
-    if (cap) out_.plan.bucket = to_bytes(*cap * 1024 * 1024);
-    return StrategyName::kDdp;
-  }
-
-  static StrategyName offset(StrategyName first, std::int64_t by) {
-    return static_cast<StrategyName>(static_cast<std::int64_t>(first) + by);
+    if (!cap && out_.plan.parallel.ranks == 1) return StrategyName::kNaive;  // one replica without a wrapper
+    return strategies::DdpOptions{.bucket = cap ? std::optional{to_bytes(*cap * 1024 * 1024)} : std::nullopt};
   }
 
   /// What follows from the strategy: FSDP and DDP hold fp32 parameters under autocast and mixed precision.
   void read_sharding() {
     auto& plan = out_.plan;
-    auto const is_16_bit = size_of(plan.precision) < size_of(DataType::kFp32);
     auto const holds_16_bit = has(lower(record_.precision), "true");
-    auto const is_torch = plan.strategy == StrategyName::kDdp || plan.strategy == StrategyName::kFsdp1 ||
-                          plan.strategy == StrategyName::kFsdp2;
-    if (is_torch && is_16_bit && !holds_16_bit) plan.parameter_type = DataType::kFp32;
+    if (!holds_16_bit) plan.states.parameter_type = default_parameter_type(plan.strategy, plan.kernels.precision);
     if (plan.strategy == StrategyName::kZero1) {
-      auto const group = record_.parallelism.zero1_group.value_or(plan.ranks);
-      if (group != plan.ranks) plan.shard_group = group;
+      auto const group = record_.parallelism.zero1_group.value_or(plan.parallel.ranks);
+      if (group != plan.parallel.ranks) plan.parallel.shard_group = group;
     }
-    if (plan.strategy != StrategyName::kFsdp1 && plan.strategy != StrategyName::kFsdp2) return;
     auto const mode = lower(record_.parallelism.fsdp_mode);
     auto const is_hybrid = has_any(mode, {"hybrid", "hsdp"});
-    if (is_hybrid) plan.shard_group = ranks_of_a_node();
-    if (plan.strategy == StrategyName::kFsdp2) return;
-    if (software_.framework == Software::Framework::kZeroGroups) return read_internevo_fsdp();
-    using enum strategies::FsdpOptions::Sharding;
-    if (is_hybrid) plan.fsdp.sharding = has(mode, "zero2") ? kHybridShardZero2 : kHybridShard;
-    if (has(mode, "no_shard")) plan.fsdp.sharding = kNoShard;
-    if (has(mode, "shard_grad_op")) plan.fsdp.sharding = kShardGradOp;
+    if (is_hybrid) plan.parallel.shard_group = ranks_of_a_node();
+    auto* const fsdp1 = plan.strategy.get_if<strategies::Fsdp1Options>();
+    if (fsdp1 == nullptr) return;
+    if (software_.framework == Software::Framework::kZeroGroups) return read_internevo_fsdp(*fsdp1);
+    using enum strategies::Fsdp1Options::Sharding;
+    if (is_hybrid) fsdp1->sharding = has(mode, "zero2") ? kHybridShardZero2 : kHybridShard;
+    if (has(mode, "no_shard")) fsdp1->sharding = kNoShard;
+    if (has(mode, "shard_grad_op")) fsdp1->sharding = kShardGradOp;
   }
 
   /// PyTorch shards within nodes where no group is given.
   std::int64_t ranks_of_a_node() const {
     auto const gpus = record_.cluster ? record_.cluster->find("gpus_per_node") : std::nullopt;
     auto const node = gpus ? gpus->integer_from(1) : 0;
-    if (node == 0 || (out_.plan.ranks > node && out_.plan.ranks % node != 0))
+    if (node == 0 || (out_.plan.parallel.ranks > node && out_.plan.parallel.ranks % node != 0))
       throw Impossible{fmt::format("not stated: the ranks that share states ({})", record_.parallelism.fsdp_mode)};
-    return std::min(node, out_.plan.ranks);
+    return std::min(node, out_.plan.parallel.ranks);
   }
 
   /// InternEvo wraps a model of 16-bit parameters, each of its modules apart, and keeps masters in an optimizer of its
   /// own, which clips: internlm/train/training_internlm.py, wrap_FSDP_model; solver/optimizer/fsdp_optimizer.py.
-  void read_internevo_fsdp() {
-    auto& plan = out_.plan;
-    plan.parameter_type.reset();
-    plan.fsdp.forward_prefetch = true;
-    plan.fsdp.shards_root = false;
-    plan.clips_gradients = true;
-    plan.has_old_foreach = true;  // initialize/launch.py asks for PyTorch 2.0.1
+  void read_internevo_fsdp(strategies::Fsdp1Options& fsdp1) {
+    auto& states = out_.plan.states;
+    states.parameter_type.reset();
+    fsdp1.forward_prefetch = true;
+    fsdp1.shards_root = false;
+    states.clips_gradients = true;
+    states.has_old_foreach = true;  // initialize/launch.py asks for PyTorch 2.0.1
   }
 
   StepRecord const& record_;

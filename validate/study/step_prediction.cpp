@@ -39,7 +39,7 @@ program::StepProgram program_of(strategies::ModelSpec const& model, strategies::
 Seconds micro_step_time(StepReplay const& replay, engine::Machine const& machine) {
   auto plan = replay.plan;
   auto const time = [&](std::int64_t micro_steps) {
-    plan.global_batch = plan.micro_batch * plan.ranks * micro_steps;
+    plan.batch.global_batch = plan.batch.micro_batch * plan.parallel.ranks * micro_steps;
     return to_seconds(engine::run(program_of(replay.model, plan), machine).step_time);
   };
   return time(2) - time(1);
@@ -62,23 +62,24 @@ Bytes memory_of(reports::Summary const& summary, Software::Memory figure) {
 }
 
 StepAnswer simulated(StepRecord const& record, StepReplay const& replay) {
-  auto const machine = engine::Machine{replay.cluster, replay.plan.ranks};
+  auto const machine = engine::Machine{replay.cluster, replay.plan.parallel.ranks};
   auto const step = program_of(replay.model, replay.plan);
   auto const timeline = engine::run(step, machine);
   auto const summary = reports::summarize(timeline);
-  auto const ranks = static_cast<double>(replay.plan.ranks);
-  auto const nodes = divide_up(replay.plan.ranks, replay.cluster.node().gpus);
-  auto answer = StepAnswer{.step_time = to_seconds(summary.step_time),
-                           .peak_memory = memory_of(summary, software_of(record).memory),
-                           .tokens_per_gpu = static_cast<double>(step.facts.tokens) / ranks,
-                           .model_flops = step.facts.model_flops * (1 / ranks),
-                           .peak = *replay.cluster.node().gpu.peak(replay.plan.precision),
-                           .gpu = replay.cluster.node().gpu.name,
-                           .nodes = nodes,
-                           .is_recomputed = replay.plan.recompute != strategies::Recompute::kNone,
-                           .is_fitted = !replay.plan.linear_type && has_seen(replay.cluster.stack, record, nodes),
-                           .is_assumed = !replay.assumed.empty(),
-                           .notes = replay.near_to};
+  auto const ranks = static_cast<double>(replay.plan.parallel.ranks);
+  auto const nodes = divide_up(replay.plan.parallel.ranks, replay.cluster.node().gpus);
+  auto answer =
+      StepAnswer{.step_time = to_seconds(summary.step_time),
+                 .peak_memory = memory_of(summary, software_of(record).memory),
+                 .tokens_per_gpu = static_cast<double>(step.facts.tokens) / ranks,
+                 .model_flops = step.facts.model_flops * (1 / ranks),
+                 .peak = *replay.cluster.node().gpu.peak(replay.plan.kernels.precision),
+                 .gpu = replay.cluster.node().gpu.name,
+                 .nodes = nodes,
+                 .is_recomputed = replay.plan.kernels.recompute != strategies::Recompute::kNone,
+                 .is_fitted = !replay.plan.kernels.linear_type && has_seen(replay.cluster.stack, record, nodes),
+                 .is_assumed = !replay.assumed.empty(),
+                 .notes = replay.near_to};
   if (measures(record, StepQuantity::kMicroStepTime)) answer.micro_step_time = micro_step_time(replay, machine);
   for (auto const& each : replay.assumed) answer.notes.push_back("assumed: " + each);
   if (auto const& gpu = replay.cluster.node().gpu; gpu.efficiency.gemm.basis == hardware::Basis::kAssumed)
@@ -128,7 +129,8 @@ StepAnswer counted(StepRecord const& record) {
 
 Seconds simulated_time(StepReplay const& replay) {
   return to_seconds(
-      engine::run(program_of(replay.model, replay.plan), engine::Machine{replay.cluster, replay.plan.ranks}).step_time);
+      engine::run(program_of(replay.model, replay.plan), engine::Machine{replay.cluster, replay.plan.parallel.ranks})
+          .step_time);
 }
 
 StepAnswer predict_step(StepRecord const& record, std::optional<hardware::Cluster> const& named,

@@ -18,13 +18,13 @@ hardware::Cluster machine_of(StepRecord const& record, std::optional<hardware::C
                              strategies::Plan const& plan) {
   if (!named && !record.cluster) throw Impossible{"not stated: the \"cluster\" that it ran on"};
   auto cluster = named ? *named : hw_profiles::read_cluster(*record.cluster);
-  if (named) cluster.nodes() = divide_up(plan.ranks, cluster.node().gpus);
-  if (plan.ranks > cluster.gpus())
-    throw Impossible{fmt::format("{} ranks on a cluster of {} GPUs", plan.ranks, cluster.gpus())};
-  if (!cluster.node().gpu.peak(plan.precision))
-    throw Impossible{fmt::format("{} has no rate for {}", cluster.node().gpu.name, name_of(plan.precision))};
-  if (plan.linear_type && !cluster.node().gpu.peak(*plan.linear_type))
-    throw Impossible{fmt::format("{} has no rate for {}", cluster.node().gpu.name, name_of(*plan.linear_type))};
+  if (named) cluster.nodes() = divide_up(plan.parallel.ranks, cluster.node().gpus);
+  if (plan.parallel.ranks > cluster.gpus())
+    throw Impossible{fmt::format("{} ranks on a cluster of {} GPUs", plan.parallel.ranks, cluster.gpus())};
+  if (!cluster.node().gpu.peak(plan.kernels.precision))
+    throw Impossible{fmt::format("{} has no rate for {}", cluster.node().gpu.name, name_of(plan.kernels.precision))};
+  if (plan.kernels.linear_type && !cluster.node().gpu.peak(*plan.kernels.linear_type))
+    throw Impossible{fmt::format("{} has no rate for {}", cluster.node().gpu.name, name_of(*plan.kernels.linear_type))};
   if (cluster.stack.name.empty() && !record.is_our_program)
     cluster.stack = hw_profiles::read_stack(io::string_node(std::string{software_of(record).stack}, "stack"));
   return cluster;

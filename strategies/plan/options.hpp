@@ -7,15 +7,27 @@
 
 #include "sim/base/data_type.hpp"
 #include "sim/base/enum_names.hpp"
+#include "sim/base/units.hpp"
 
 /// What each framework lets its users choose, under the names that it uses itself. Defaults are the framework's.
 namespace twinstep::strategies {
+
+/// A paper's schedule: stage 0 keeps replicas and reduces each gradient after the backward pass; stages 1, 2 and 3 are
+/// ZeRO's (Rajbhandari et al., arXiv 1910.02054), with gradients in buckets at stages 1 and 2.
+struct TextbookOptions {
+  int stage = 0;
+  std::optional<Bytes> bucket;        ///< a bucket closes when it holds this much; see `bucket_limits`
+  std::optional<Bytes> first_bucket;  ///< the first bucket of a step likewise
+  bool operator==(TextbookOptions const&) const = default;
+};
 
 /// PyTorch's DistributedDataParallel. Source: torch/nn/parallel/distributed.py,
 /// torch/csrc/distributed/c10d/reducer.cpp.
 struct DdpOptions {
   enum class Hook : std::uint8_t { kNone, kBf16, kFp16 };
 
+  std::optional<Bytes> bucket;           ///< bucket_cap_mb; see `bucket_limits`
+  std::optional<Bytes> first_bucket;     ///< of a step
   bool gradient_as_bucket_view = false;  ///< gradients are views of the buckets: no second copy, no copying
   bool static_graph = false;
   bool find_unused_parameters = false;  ///< buckets stay in reverse registration order; a bitmap is reduced too
@@ -26,33 +38,41 @@ struct DdpOptions {
   bool operator==(DdpOptions const&) const = default;
 };
 
-/// PyTorch's FullyShardedDataParallel (FSDP1) and fully_shard (FSDP2). Source: torch/distributed/fsdp/api.py,
-/// torch/distributed/fsdp/_fully_shard/_fully_shard.py.
-struct FsdpOptions {
-  /// FSDP1: what is sharded; the hybrid ones inside the shard group only, with replicas across groups.
+/// What FSDP's micro-batches before the last one do with their gradients.
+enum class FsdpAccumulation : std::uint8_t {
+  kReduce,         ///< reduce-scatter (and, hybrid, all-reduce) each; sums lie in shards
+  kReduceScatter,  ///< hybrid: reduce-scatter each, all-reduce in the last one only (set_requires_all_reduce)
+  kNoSync          ///< nothing: sums lie in unsharded gradients (no_sync, set_requires_gradient_sync)
+};
+
+/// PyTorch's FullyShardedDataParallel (FSDP1). Source: torch/distributed/fsdp/api.py.
+struct Fsdp1Options {
+  /// What is sharded; the hybrid ones inside the shard group only, with replicas across groups.
   enum class Sharding : std::uint8_t { kFullShard, kShardGradOp, kNoShard, kHybridShard, kHybridShardZero2 };
   enum class Prefetch : std::uint8_t { kBackwardPre, kBackwardPost, kNone };
-  /// What micro-batches before the last one do with their gradients.
-  enum class Accumulation : std::uint8_t {
-    kReduce,         ///< reduce-scatter (and, hybrid, all-reduce) each; sums lie in shards
-    kReduceScatter,  ///< hybrid: reduce-scatter each, all-reduce in the last one only (set_requires_all_reduce)
-    kNoSync          ///< nothing: sums lie in unsharded gradients (no_sync, set_requires_gradient_sync)
-  };
 
   Sharding sharding = Sharding::kFullShard;
-  Prefetch backward_prefetch = Prefetch::kBackwardPre;  ///< FSDP1
-  bool forward_prefetch = false;                        ///< FSDP1: explicit, in the order of the first iteration
-  bool limit_all_gathers = true;                        ///< FSDP1: the host waits while two freed units are pending
-  /// FSDP2: 1 frees a unit's parameters after its forward, 0 keeps them for backward, m > 1 keeps an m-th of them, so
-  /// that backward gathers over groups of m ranks.
-  std::int64_t reshard_after_forward = 1;
+  Prefetch backward_prefetch = Prefetch::kBackwardPre;
+  bool forward_prefetch = false;  ///< explicit, in the order of the first iteration
+  bool limit_all_gathers = true;  ///< the host waits while two freed units are pending
   bool shards_root = true;  ///< embedding, final norm and head are the root unit; otherwise they are units of their own
-  Accumulation accumulation = Accumulation::kReduce;
-  bool operator==(FsdpOptions const&) const = default;
+  FsdpAccumulation accumulation = FsdpAccumulation::kReduce;
+  bool operator==(Fsdp1Options const&) const = default;
+};
+
+/// PyTorch's fully_shard (FSDP2). Source: torch/distributed/fsdp/_fully_shard/_fully_shard.py.
+struct Fsdp2Options {
+  /// 1 frees a unit's parameters after its forward, 0 keeps them for backward, m > 1 keeps an m-th of them, so that
+  /// backward gathers over groups of m ranks.
+  std::int64_t reshard_after_forward = 1;
+  bool shards_root = true;  ///< as in FSDP1
+  FsdpAccumulation accumulation = FsdpAccumulation::kReduce;
+  bool operator==(Fsdp2Options const&) const = default;
 };
 
 /// DeepSpeed's ZeRO stages. Sizes in elements. Source: deepspeed/runtime/zero/config.py.
 struct DeepSpeedOptions {
+  int stage = 1;  ///< 1, 2 or 3
   std::int64_t reduce_bucket_size = 500'000'000;
   std::optional<bool> overlap_comm;             ///< stage 3 does by default, stages 1 and 2 do not
   bool reduce_scatter = true;                   ///< otherwise all-reduce with predivision
@@ -81,16 +101,6 @@ struct MegatronOptions {
   bool operator==(MegatronOptions const&) const = default;
 };
 
-/// Where states that a GPU needs only now and then are kept.
-struct OffloadOptions {
-  enum class Place : std::uint8_t { kNone, kCpu, kNvme };
-
-  Place optimizer = Place::kNone;  ///< and gradients of the own shard; the update runs on the CPU
-  Place parameters = Place::kNone;
-  bool activations = false;  ///< what a block keeps for its backward goes to host memory meanwhile
-  bool operator==(OffloadOptions const&) const = default;
-};
-
 }  // namespace twinstep::strategies
 
 namespace twinstep {
@@ -99,20 +109,16 @@ struct EnumNames<strategies::DdpOptions::Hook> {
   static constexpr std::array<std::string_view, 3> values{"none", "bf16", "fp16"};
 };
 template <>
-struct EnumNames<strategies::FsdpOptions::Sharding> {
+struct EnumNames<strategies::Fsdp1Options::Sharding> {
   static constexpr std::array<std::string_view, 5> values{"FULL_SHARD", "SHARD_GRAD_OP", "NO_SHARD", "HYBRID_SHARD",
                                                           "_HYBRID_SHARD_ZERO2"};
 };
 template <>
-struct EnumNames<strategies::FsdpOptions::Prefetch> {
+struct EnumNames<strategies::Fsdp1Options::Prefetch> {
   static constexpr std::array<std::string_view, 3> values{"BACKWARD_PRE", "BACKWARD_POST", "NO_PREFETCH"};
 };
 template <>
-struct EnumNames<strategies::FsdpOptions::Accumulation> {
+struct EnumNames<strategies::FsdpAccumulation> {
   static constexpr std::array<std::string_view, 3> values{"reduce", "reduce_scatter", "no_sync"};
-};
-template <>
-struct EnumNames<strategies::OffloadOptions::Place> {
-  static constexpr std::array<std::string_view, 3> values{"none", "cpu", "nvme"};
 };
 }  // namespace twinstep
