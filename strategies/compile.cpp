@@ -4,10 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "sim/base/check.hpp"
-#include "sim/program/builder.hpp"
-#include "strategies/parts/computation.hpp"
-#include "strategies/parts/recompute.hpp"
+#include "strategies/mesh/step.hpp"
 
 namespace twinstep::strategies {
 namespace {
@@ -21,32 +18,6 @@ double loss_scale(ModelSpec const& model, Plan const& plan) {
   if (mlp == nullptr) return 1;
   auto const averaged = plan.strategy.traits().averages_gradients ? static_cast<double>(plan.parallel.ranks) : 1;
   return 2.0 * averaged / (static_cast<double>(plan.batch.global_batch) * static_cast<double>(mlp->widths.back()));
-}
-
-/// About how many operations a step has: the kernels, those that run again, and some communication.
-std::size_t estimate_operations(ModelWork const& model, RecomputedUnits const& recomputed, Plan const& plan) {
-  auto kernels = std::size_t{0};
-  for (std::size_t unit = 0; unit < model.units.size(); ++unit) {
-    auto const& work = model.work(model.units[unit]);
-    kernels +=
-        work.forward.size() + recomputed.of(unit).kernels.size() + work.backward.size() + 2 * work.parameters.size();
-  }
-  return kernels * static_cast<std::size_t>(accumulation(plan));
-}
-
-void write_step(StepContext& context, RecomputedUnits const& recomputed) {
-  auto const strategy =
-      std::visit([&](auto const& options) { return make_strategy(options, context); }, context.plan.strategy.options());
-  auto computation = Computation{context, *strategy, recomputed};
-  auto const units = context.model.units.size();
-  for (context.micro_step = 0; context.micro_step < accumulation(context.plan); ++context.micro_step) {
-    strategy->begin_micro_step();
-    for (std::size_t unit = 0; unit < units; ++unit) computation.forward(unit);
-    for (auto unit = units; unit-- > 0;) computation.backward(unit);
-  }
-  --context.micro_step;  // the update belongs to the last one
-  context.role.enter({.pass = Pass::kUpdate});
-  strategy->update();
 }
 
 }  // namespace
@@ -89,28 +60,17 @@ ModelWork planned_work(ModelSpec const& model, Plan const& plan) {
 
 std::variant<StepProgram, Infeasible> compile(ModelSpec const& model, Plan const& plan) {
   if (auto const obstacle = find_obstacle(model, plan)) return *obstacle;
-  auto const work = planned_work(model, plan);
-  auto const parameters = Parameters{work};
-  auto const groups = RankGroups{plan.parallel.ranks, inner_group(plan)};
-  auto builder = ProgramBuilder{groups.grid()};
-  auto& role = builder.role("data-parallel rank");
-  auto context = StepContext{.plan = plan,
-                             .model = work,
-                             .parameters = parameters,
-                             .program = builder,
-                             .role = role,
-                             .compute = role.stream("compute"),
-                             .groups = groups};
-  auto const recomputed = RecomputedUnits{work, plan};
-  role.reserve(estimate_operations(work, recomputed, plan));
-  write_step(context, recomputed);
-  auto const micro_batches = accumulation(plan) * plan.parallel.ranks;
-  auto const hardware_flops = work.model_flops_per_micro_batch + recomputed.flops();
-  builder.facts() = {.tokens = work.tokens_per_micro_batch * micro_batches,
-                     .model_flops = work.model_flops_per_micro_batch * static_cast<double>(micro_batches),
-                     .hardware_flops = hardware_flops * static_cast<double>(micro_batches),
-                     .compute_type = plan.kernels.precision};
-  return std::move(builder).finish();
+  auto work = planned_work(model, plan);
+  auto const all = UnitRange{0, work.units.size()};
+  auto groups = RankGroups{plan.parallel.ranks, inner_group(plan)};
+  auto step = StepSpec{.grids = {groups.grid()}};
+  step.model_flops_per_micro_batch = work.model_flops_per_micro_batch;
+  step.roles.push_back({.name = "data-parallel rank",
+                        .model = std::move(work),
+                        .chunks = {all},
+                        .schedule = one_after_another(accumulation(plan))});
+  step.sets.push_back(std::move(groups));
+  return write_step(std::move(step), plan);
 }
 
 }  // namespace twinstep::strategies

@@ -48,7 +48,7 @@ std::vector<Run> runs_of(FlatLayout const& flat, FlatLayout const& buckets, Grou
 
 /// The part of `run` that lies in each rank's partition.
 Piece own_piece(StepContext& context, Run const& run, std::int64_t shard, Region bucket, BufferId partition) {
-  auto const ranks = context.plan.parallel.ranks;
+  auto const ranks = context.groups.ranks();
   auto from = std::vector<std::int64_t>{};
   auto to = std::vector<std::int64_t>{};
   auto elements = std::vector<std::int64_t>{};

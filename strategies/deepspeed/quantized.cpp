@@ -79,7 +79,7 @@ void dequantize(StepContext& context, StreamId stream, Quantized const& from, Re
 
 bool can_reduce_quantized(StepContext const& context, ParameterId id) {
   auto const& tensor = context.parameters.tensor(id);
-  return tensor.rows > 1 && tensor.columns > 1 && tensor.elements() % (2 * context.plan.parallel.ranks) == 0;
+  return tensor.rows > 1 && tensor.columns > 1 && tensor.elements() % (2 * context.groups.ranks()) == 0;
 }
 
 Region reduce_quantized(StepContext& context, StreamId stream, Lane inside, std::optional<Lane> outside,

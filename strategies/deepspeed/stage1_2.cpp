@@ -38,7 +38,7 @@ class DeepSpeed12 : public DataParallel {
  public:
   explicit DeepSpeed12(StepContext& context)
       : DataParallel{context},
-        layout_{context.parameters, {in_registration_order()}, context.plan.parallel.ranks},
+        layout_{context.parameters, {in_registration_order()}, context.groups.ranks()},
         buckets_{context.parameters, buckets(), 1},
         lane_{overlaps() ? context.role.stream("reduction") : context.compute, context.groups.all(context.program)},
         parameters_{whole_parameters(context, layout_)},

@@ -44,7 +44,7 @@ class DeepSpeed3 : public DataParallel {
   explicit DeepSpeed3(StepContext& context)
       : DataParallel{context},
         is_persistent_(persistent(context)),
-        layout_{context.parameters, persistent_first(options(), context.parameters), context.plan.parallel.ranks},
+        layout_{context.parameters, persistent_first(options(), context.parameters), context.groups.ranks()},
         second_{context.parameters, persistent_first(options(), context.parameters), context.groups.shard_ranks()},
         allgather_{context.role.stream("allgather")},
         lane_{communication_lane(context)},

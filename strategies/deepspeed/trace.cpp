@@ -128,18 +128,23 @@ class Coordinator {
 }  // namespace
 
 std::vector<ModuleVisit> record_trace(StepContext const& context) {
-  auto builder = ProgramBuilder{context.groups.grid()};
+  auto groups = context.groups;
+  auto builder = ProgramBuilder{groups.grid()};
   auto& role = builder.role("recording");
+  constexpr auto first = std::int64_t{0};
   auto scratch = StepContext{.plan = context.plan,
                              .model = context.model,
                              .parameters = context.parameters,
                              .program = builder,
                              .role = role,
                              .compute = role.stream("compute"),
-                             .groups = context.groups};
+                             .groups = groups,
+                             .micro_step = first};
   auto recorder = Recorder{scratch};
   auto const recomputed = RecomputedUnits{context.model, context.plan};
-  auto computation = Computation{scratch, recorder, recomputed};
+  auto const set = ParameterSet{scratch, recorder};
+  auto computation = Computation{scratch, std::span{&set, 1}, recomputed};
+  computation.begin({0, context.units()}, 0);
   for (std::size_t unit = 0; unit < context.model.units.size(); ++unit) computation.forward(unit);
   for (auto unit = context.model.units.size(); unit-- > 0;) computation.backward(unit);
   return std::move(recorder.visits);

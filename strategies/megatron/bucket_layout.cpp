@@ -21,10 +21,10 @@ FlatLayout::Alignment alignment(MegatronOptions const& options, std::int64_t ran
 
 }  // namespace
 
-FlatLayout megatron_layout(Parameters const& parameters, Plan const& plan) {
-  auto const& options = plan.strategy.get<MegatronOptions>();
-  auto const limit = bucket_size(options, plan.parallel.ranks);
-  auto const align = alignment(options, plan.parallel.ranks);
+FlatLayout megatron_layout(Parameters const& parameters, MegatronOptions const& options, std::int64_t ranks,
+                           std::int64_t shards) {
+  auto const limit = bucket_size(options, ranks);
+  auto const align = alignment(options, ranks);
   auto buckets = std::vector<std::vector<ParameterId>>{};
   auto size = limit;  // of the open bucket; none is open
   for (auto i = parameters.count(); i-- > 0;) {
@@ -35,8 +35,7 @@ FlatLayout megatron_layout(Parameters const& parameters, Plan const& plan) {
     buckets.back().emplace_back(i);
     size = round_up(size, align.member) + parameters.elements(ParameterId{i});
   }
-  auto const shards = options.use_distributed_optimizer ? shard_ranks(plan) : 1;
-  return {parameters, std::move(buckets), shards, align};
+  return {parameters, std::move(buckets), options.use_distributed_optimizer ? shards : 1, align};
 }
 
 }  // namespace twinstep::strategies

@@ -8,11 +8,12 @@ namespace twinstep::strategies {
 /// into buckets that close with the tensor that brings them to `bucket_size` elements. Without overlap_grad_reduce all
 /// is one bucket. With the distributed optimizer a tensor begins at a multiple of 64 elements, and a bucket ends at a
 /// multiple of lcm(ranks, 128), or of lcm(ranks, 128, 2^16) with pad_buckets_for_high_nccl_busbw; each bucket is cut
-/// into a shard for each rank that shares the states.
+/// into `shards`, one for each rank that shares the states.
 ///
 /// Source: megatron/core/distributed/param_and_grad_buffer.py, _ParamAndGradBuffer; distributed_data_parallel.py
 /// (bucket_size = max(40000000, 1000000 * ranks)).
-[[nodiscard]] FlatLayout megatron_layout(Parameters const& parameters, Plan const& plan);
+[[nodiscard]] FlatLayout megatron_layout(Parameters const& parameters, MegatronOptions const& options,
+                                         std::int64_t ranks, std::int64_t shards);
 
 /// Whether a step begins with gathering what the last one updated. Without the distributed optimizer nothing is
 /// gathered, and without overlap_grad_reduce Megatron does not accept overlap_param_gather

@@ -27,7 +27,7 @@ class Megatron : public DataParallel {
  public:
   explicit Megatron(StepContext& context)
       : DataParallel{context},
-        layout_{megatron_layout(context.parameters, context.plan)},
+        layout_{megatron_layout(context.parameters, options(), context.groups.ranks(), context.groups.shard_ranks())},
         lanes_{lanes(context)},
         own_shard_{context, layout_, context.groups.shard_axes()},
         parameters_{whole_parameters(context, layout_)},

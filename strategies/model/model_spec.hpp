@@ -97,6 +97,9 @@ struct Tensor {
   std::string name;  ///< within its unit: "self_attn.q_proj.weight"
   std::int64_t rows = 0;
   std::int64_t columns = 1;
+  /// The parameter set that it belongs to: 0, but for tensors that other ranks share than those that share most (an
+  /// expert's, say). A data-parallel strategy keeps each set by itself.
+  std::int32_t set = 0;
 
   [[nodiscard]] std::int64_t elements() const { return rows * columns; }
   bool operator==(Tensor const&) const = default;

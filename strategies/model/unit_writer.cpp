@@ -59,6 +59,14 @@ void UnitWriter::backward(std::string name, program::Work const& work, Accesses 
   unit_.backward.push_back({std::move(name), work, std::move(accesses), launches});
 }
 
+void UnitWriter::forward(std::string name, UnitCollective collective, Accesses accesses) {
+  unit_.forward.push_back({std::move(name), program::Communication{}, std::move(accesses), 1, std::move(collective)});
+}
+
+void UnitWriter::backward(std::string name, UnitCollective collective, Accesses accesses) {
+  unit_.backward.push_back({std::move(name), program::Communication{}, std::move(accesses), 1, std::move(collective)});
+}
+
 program::Elementwise UnitWriter::memory_bound(std::int64_t elements, int passes, int extra_bytes) const {
   auto const bytes = passes * static_cast<int>(size_of(shape_.compute_type).count()) + extra_bytes;
   return {program::Function::kTransformer, elements, bytes, shape_.compute_type};

@@ -49,6 +49,9 @@ class UnitWriter {
   void forward(std::string name, program::Work const& work, Accesses accesses, std::uint32_t launches = 1);
   void backward(std::string name, program::Work const& work, Accesses accesses, std::uint32_t launches = 1);
 
+  void forward(std::string name, UnitCollective collective, Accesses accesses);
+  void backward(std::string name, UnitCollective collective, Accesses accesses);
+
   /// A memory-bound kernel that only has a cost: each element is moved `passes` times in the compute type (a residual
   /// add reads twice and writes once: 3), plus `extra_bytes` (a dropout mask: 1).
   [[nodiscard]] program::Elementwise memory_bound(std::int64_t elements, int passes, int extra_bytes = 0) const;

@@ -41,6 +41,22 @@ ModelWork work_of(ModelSpec const& model, Shape const& shape) {
   return out;
 }
 
+// From the last kernel to the first: a slot is needed once a kernel that is no weight gradient's reads it.
+std::vector<bool> weight_gradient_kernels(UnitWork const& unit) {
+  auto is_needed = std::vector<bool>(unit.slots.size());
+  for (std::size_t i = 0; i < unit.slots.size(); ++i) is_needed[i] = unit.slots[i].kind == SlotKind::kInputGradient;
+  auto out = std::vector<bool>(unit.backward.size());
+  for (auto i = unit.backward.size(); i-- > 0;) {
+    auto const& accesses = unit.backward[i].accesses;
+    out[i] = std::ranges::none_of(accesses, [&](SlotAccess access) {
+      return access.mode != program::AccessMode::kRead && is_needed[static_cast<std::size_t>(access.slot)];
+    });
+    if (out[i]) continue;
+    for (auto const& access : accesses) is_needed[static_cast<std::size_t>(access.slot)] = true;
+  }
+  return out;
+}
+
 std::string unit_name(ModelWork const& model, UnitRef unit) {
   auto const& name = model.work(unit).name;
   return unit.index < 0 ? name : name + "." + std::to_string(unit.index);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,12 +48,22 @@ struct SlotAccess {
   bool operator==(SlotAccess const&) const = default;
 };
 
+/// A collective among the ranks that share the work of a unit. The accesses of its kernel are what is sent and what is
+/// received; it is as large as the larger of them.
+struct UnitCollective {
+  std::string group;  ///< which ranks, by the name that the step gives them: "tensor"
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  program::Reduction reduction = program::Reduction::kSum;
+  bool operator==(UnitCollective const&) const = default;
+};
+
 /// One kernel. The accesses stand in the order that its work documents.
 struct Kernel {
   std::string name;  ///< "attention.query.forward"
   program::Work work;
   std::vector<SlotAccess> accesses;
   std::uint32_t launches = 1;
+  std::optional<UnitCollective> collective = {};  ///< in place of `work`, which is then an empty communication
   bool operator==(Kernel const&) const = default;
 };
 
@@ -66,6 +77,10 @@ struct UnitWork {
   std::vector<Kernel> forward;
   std::vector<Kernel> backward;  ///< that of the last unit starts from the loss and has no output gradient
 };
+
+/// Which backward kernels, by index, only make gradients of parameters: no input gradient waits for them, so a schedule
+/// may run them later than the others. A kernel that makes both kinds is not one of them.
+[[nodiscard]] std::vector<bool> weight_gradient_kernels(UnitWork const& unit);
 
 /// One unit of the model: which kind of work, and which layer it is (-1 if there is only one such unit).
 struct UnitRef {

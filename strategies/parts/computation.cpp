@@ -1,5 +1,9 @@
 #include "strategies/parts/computation.hpp"
 
+#include <algorithm>
+
+#include "sim/base/check.hpp"
+
 namespace twinstep::strategies {
 
 using namespace program;
@@ -23,12 +27,8 @@ bool is_kept_kind(Slot const& slot) {
 
 }  // namespace
 
-Computation::Computation(StepContext& context, DataParallel& strategy, RecomputedUnits const& recomputed)
-    : context_{context},
-      strategy_{strategy},
-      recomputed_{recomputed},
-      regions_(context.model.units.size()),
-      outputs_(context.model.units.size()) {
+Computation::Computation(StepContext& context, std::span<ParameterSet const> sets, RecomputedUnits const& recomputed)
+    : context_{context}, sets_{sets}, recomputed_{recomputed} {
   if (context.plan.states.offload.activations) offload_.emplace(context);
   for (auto const& unit : context.model.kinds) {
     auto& kind = kinds_.emplace_back();
@@ -37,8 +37,34 @@ Computation::Computation(StepContext& context, DataParallel& strategy, Recompute
     for (auto const& kernel : unit.backward) kind.backward.push_back(context.program.name(kernel.name));
     kind.is_used_forward = slots_used(unit, unit.forward);
     kind.is_used_backward = slots_used(unit, unit.backward);
+    kind.is_weight_gradient = weight_gradient_kernels(unit);
   }
   for (auto const unit : context.model.units) names_.push_back(context.program.name(unit_name(context.model, unit)));
+}
+
+void Computation::begin(UnitRange chunk, std::int64_t micro_batch) {
+  auto const is_here = [&](Flight const& each) { return each.micro_batch == micro_batch && each.chunk == chunk; };
+  auto const is_free = [](Flight const& each) { return each.micro_batch < 0; };
+  auto found = std::ranges::find_if(flights_, is_here);
+  if (found == flights_.end()) found = std::ranges::find_if(flights_, is_free);
+  if (found == flights_.end()) found = flights_.emplace(flights_.end());
+  flight_ = &*found;
+  if (is_here(*flight_)) return;
+  flight_->chunk = chunk;
+  flight_->micro_batch = micro_batch;
+  flight_->regions.resize(chunk.end - chunk.first);
+  flight_->outputs.resize(chunk.end - chunk.first);
+  TWINSTEP_CHECK(!offload_ || flights_.size() == 1, "activations of one micro-batch at a time are offloaded");
+}
+
+void Computation::end() {
+  flight_->micro_batch = -1;
+}
+
+ParameterSet const& Computation::set_of(std::size_t unit, Slot const& slot) const {
+  auto const& owner = slot.owner < 0 ? work(unit) : context_.model.kinds[static_cast<std::size_t>(slot.owner)];
+  auto const& tensor = owner.parameters[static_cast<std::size_t>(slot.parameter)];
+  return sets_[static_cast<std::size_t>(tensor.set)];
 }
 
 Region Computation::new_buffer(std::size_t unit, std::size_t slot) {
@@ -61,16 +87,16 @@ Region Computation::data(std::size_t unit, std::size_t slot) {
 Region Computation::place(std::size_t unit, std::size_t slot, Pass pass) {
   auto const& tensor = work(unit).slots[slot];
   switch (tensor.kind) {
-    case SlotKind::kInput: return outputs_[unit - 1];
-    case SlotKind::kOutput: return pass == Pass::kForward ? outputs_[unit] = new_buffer(unit, slot) : outputs_[unit];
+    case SlotKind::kInput: return input(unit);
+    case SlotKind::kOutput: return pass == Pass::kForward ? output(unit) = new_buffer(unit, slot) : output(unit);
     case SlotKind::kInputGradient: return new_buffer(unit, slot);
-    case SlotKind::kOutputGradient: return gradient_;
+    case SlotKind::kOutputGradient: return flight_->gradient;
     case SlotKind::kParameter:
     case SlotKind::kParameterGradient: break;  // when a kernel comes to it
-    case SlotKind::kSaved: return pass == Pass::kBackward ? regions_[unit][slot] : new_buffer(unit, slot);
+    case SlotKind::kSaved: return pass == Pass::kBackward ? regions(unit)[slot] : new_buffer(unit, slot);
     case SlotKind::kTemporary: return new_buffer(unit, slot);
     case SlotKind::kData:  // backward finds what forward used; targets come in with the loss
-      return pass == Pass::kForward || !kind(unit).is_used_forward[slot] ? data(unit, slot) : regions_[unit][slot];
+      return pass == Pass::kForward || !kind(unit).is_used_forward[slot] ? data(unit, slot) : regions(unit)[slot];
   }
   return {};
 }
@@ -79,9 +105,10 @@ Region Computation::place(std::size_t unit, std::size_t slot, Pass pass) {
 /// apart.
 void Computation::place(std::size_t unit, Pass pass) {
   auto const& is_used = pass == Pass::kForward ? kind(unit).is_used_forward : kind(unit).is_used_backward;
-  regions_[unit].resize(is_used.size());
+  auto& places = regions(unit);
+  places.resize(is_used.size());
   for (std::size_t slot = 0; slot < is_used.size(); ++slot)
-    if (is_used[slot] && !is_of_parameter(work(unit).slots[slot])) regions_[unit][slot] = place(unit, slot, pass);
+    if (is_used[slot] && !is_of_parameter(work(unit).slots[slot])) places[slot] = place(unit, slot, pass);
 }
 
 /// A place for every tensor that forward touches when it runs again: a new one for what it makes, but for what was
@@ -94,11 +121,11 @@ void Computation::place_again(std::size_t unit, Recomputation const& again) {
       auto const& tensor = work(unit).slots[slot];
       if (is_placed[slot] || is_of_parameter(tensor) || tensor.kind == SlotKind::kData) continue;
       is_placed[slot] = true;
-      auto& region = regions_[unit][slot];
+      auto& region = regions(unit)[slot];
       if (tensor.kind == SlotKind::kInput)
-        region = outputs_[unit - 1];
+        region = input(unit);
       else if (tensor.kind == SlotKind::kOutput)
-        region = outputs_[unit] = new_buffer(unit, slot);
+        region = output(unit) = new_buffer(unit, slot);
       else
         region = new_buffer(unit, slot);
     }
@@ -108,43 +135,71 @@ void Computation::place_again(std::size_t unit, Recomputation const& again) {
 /// Tells the strategy where the kernels of one leaf module end and those of another begin.
 void Computation::enter_module(std::size_t unit, Kernel const& kernel, Pass pass) {
   auto module = ModuleId{};
+  auto const* set = set_;
   for (auto const& access : kernel.accesses) {
     auto const& slot = work(unit).slots[static_cast<std::size_t>(access.slot)];
     if (module.exists() || !is_of_parameter(slot)) continue;
-    module = context_.parameters.module_of(context_.parameters.behind(unit, slot));
+    set = &set_of(unit, slot);
+    auto const& parameters = set->context.parameters;
+    module = parameters.module_of(parameters.behind(unit, slot));
   }
-  if (module == module_) return;
+  if (module == module_ && set == set_) return;
   leave_module();
   module_ = module;
+  set_ = set;
   pass_ = pass;
-  if (module.exists()) strategy_.before_module(module, pass);
+  if (module.exists()) set->strategy.before_module(module, pass);
 }
 
 void Computation::leave_module() {
-  if (module_.exists()) strategy_.after_module(module_, pass_);
+  if (module_.exists()) set_->strategy.after_module(module_, pass_);
   module_ = {};
+}
+
+/// On a stream of its own, which compute waits for at once.
+OpId Computation::communicate(UnitCollective const& collective, NameId name) {
+  auto const& group = context_.group(collective.group);
+  auto const sent = accesses_.front().region;
+  auto const received = accesses_.back().region;
+  auto const elements = std::max(sent.elements.base, received.elements.base);
+  context_.role.wait(group.stream, context_.role.last_on(context_.compute));
+  auto const op = context_.role.add(group.stream, name,
+                                    Collective{.kind = collective.kind,
+                                               .reduction = collective.reduction,
+                                               .type = context_.role.get(sent.buffer).type,
+                                               .communicator = group.communicator,
+                                               .elements = elements},
+                                    sent, received);
+  context_.role.wait(context_.compute, op);
+  return op;
 }
 
 OpId Computation::emit(std::size_t unit, Kernel const& kernel, NameId name, Pass pass) {
   enter_module(unit, kernel, pass);
   auto const& slots = work(unit).slots;
+  auto const& places = regions(unit);
   auto adds = false;
   accesses_.clear();
   for (auto const& [slot, mode] : kernel.accesses) {
     auto const index = static_cast<std::size_t>(slot);
     auto const& tensor = slots[index];
     if (tensor.kind == SlotKind::kParameter) {
-      accesses_.push_back({strategy_.parameter(context_.parameters.behind(unit, tensor)), mode});
+      auto const& [context, strategy] = set_of(unit, tensor);
+      accesses_.push_back({strategy.parameter(context.parameters.behind(unit, tensor)), mode});
       continue;
     }
     // A strategy may make room for a gradient only now, so it is asked no earlier than the first kernel that writes it.
-    auto const is_gradient = tensor.kind == SlotKind::kParameterGradient;
-    auto const region =
-        is_gradient ? strategy_.gradient(context_.parameters.behind(unit, tensor)) : regions_[unit][index];
-    auto const is_added_to = is_gradient && mode == AccessMode::kWrite && strategy_.adds_to_gradients();
+    if (tensor.kind != SlotKind::kParameterGradient) {
+      accesses_.push_back({places[index], mode});
+      continue;
+    }
+    auto const& [context, strategy] = set_of(unit, tensor);
+    auto const region = strategy.gradient(context.parameters.behind(unit, tensor));
+    auto const is_added_to = mode == AccessMode::kWrite && strategy.adds_to_gradients();
     adds = adds || is_added_to;
     accesses_.push_back({region, is_added_to ? AccessMode::kReadWrite : mode});
   }
+  if (kernel.collective) return communicate(*kernel.collective, name);
   auto const* gemm = std::get_if<Gemm>(&kernel.work);
   if (!adds || gemm == nullptr)
     return context_.role.add(context_.compute, name, kernel.work, accesses_, kernel.launches);
@@ -155,12 +210,12 @@ OpId Computation::emit(std::size_t unit, Kernel const& kernel, NameId name, Pass
 
 void Computation::forward(std::size_t unit) {
   enter(unit, Pass::kForward);
-  strategy_.before_forward(unit);
+  for (auto const& set : sets_) set.strategy.before_forward(unit);
   place(unit, Pass::kForward);
   auto const& kernels = work(unit).forward;
   for (std::size_t i = 0; i < kernels.size(); ++i) emit(unit, kernels[i], kind(unit).forward[i], Pass::kForward);
   leave_module();
-  strategy_.after_forward(unit);
+  for (auto const& set : sets_) set.strategy.after_forward(unit);
   if (offload_) offload_->store(unit, kept_on_device(unit));
 }
 
@@ -172,9 +227,8 @@ std::vector<Region*> Computation::kept_on_device(std::size_t unit) {
   auto const& slots = work(unit).slots;
   for (std::size_t slot = 0; slot < slots.size(); ++slot) {
     auto const is_input = slots[slot].kind == SlotKind::kInput;
-    if (recomputation.kept[slot] && is_kept_kind(slots[slot])) kept.push_back(&regions_[unit][slot]);
-    if (is_input && recomputation.keeps_input && recomputed_.segment_begin(unit) == unit)
-      kept.push_back(&outputs_[unit - 1]);
+    if (recomputation.kept[slot] && is_kept_kind(slots[slot])) kept.push_back(&regions(unit)[slot]);
+    if (is_input && recomputation.keeps_input && recomputed_.segment_begin(unit) == unit) kept.push_back(&input(unit));
   }
   return kept;
 }
@@ -203,32 +257,46 @@ void Computation::recompute(std::size_t unit) {
 void Computation::recompute_segment(std::size_t first, std::size_t last) {
   for (auto unit = first; unit < last; ++unit) {
     enter(unit, Pass::kRecompute);
-    strategy_.before_forward(unit);
+    for (auto const& set : sets_) set.strategy.before_forward(unit);
     recompute(unit);
-    strategy_.after_forward(unit);
+    for (auto const& set : sets_) set.strategy.after_forward(unit);
   }
 }
 
-void Computation::backward(std::size_t unit) {
-  auto const ends_segment = recomputed_.ends_segment(unit);
-  if (offload_ && ends_segment) fetch_segment(unit);
-  if (ends_segment) recompute_segment(recomputed_.segment_begin(unit), unit);
-  strategy_.before_backward(unit);
-  if (ends_segment) recompute(unit);
-  enter(unit, Pass::kBackward);
-  place(unit, Pass::kBackward);
-  auto const& kernels = work(unit).backward;
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    auto const op = emit(unit, kernels[i], kind(unit).backward[i], Pass::kBackward);
-    for (auto const tensor : context_.parameters.completed_by(unit, i))
-      strategy_.gradient_is_ready(context_.parameters.at(unit, tensor), op);
+void Computation::backward(std::size_t unit, Gradients gradients) {
+  if (gradients != Gradients::kWeight) {
+    auto const ends_segment = recomputed_.ends_segment(unit);
+    if (offload_ && ends_segment) fetch_segment(unit);
+    if (ends_segment) recompute_segment(recomputed_.segment_begin(unit), unit);
+    for (auto const& set : sets_) set.strategy.before_backward(unit);
+    if (ends_segment) recompute(unit);
   }
-  leave_module();
-  strategy_.after_backward(unit);
-  if (offload_) offload_->after_backward();
+  auto const pass = gradients == Gradients::kWeight ? Pass::kWeightGradient : Pass::kBackward;
+  enter(unit, pass);
+  if (pass == Pass::kBackward) place(unit, pass);
+  backward_kernels(unit, gradients);
+  if (gradients != Gradients::kInput) {
+    for (auto const& set : sets_) set.strategy.after_backward(unit);
+    if (offload_) offload_->after_backward();
+  }
+  if (gradients == Gradients::kWeight) return;
   auto const& slots = work(unit).slots;
   for (std::size_t slot = 0; slot < slots.size(); ++slot)
-    if (slots[slot].kind == SlotKind::kInputGradient) gradient_ = regions_[unit][slot];
+    if (slots[slot].kind == SlotKind::kInputGradient) flight_->gradient = regions(unit)[slot];
+}
+
+void Computation::backward_kernels(std::size_t unit, Gradients gradients) {
+  auto const pass = gradients == Gradients::kWeight ? Pass::kWeightGradient : Pass::kBackward;
+  auto const& kernels = work(unit).backward;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    auto const is_weight_gradient = kind(unit).is_weight_gradient[i];
+    if (gradients != Gradients::kAll && is_weight_gradient != (gradients == Gradients::kWeight)) continue;
+    auto const op = emit(unit, kernels[i], kind(unit).backward[i], pass);
+    for (auto const& [context, strategy] : sets_)
+      for (auto const tensor : context.parameters.completed_by(unit, i))
+        strategy.gradient_is_ready(context.parameters.at(unit, tensor), op);
+  }
+  leave_module();
 }
 
 }  // namespace twinstep::strategies

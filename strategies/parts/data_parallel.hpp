@@ -1,58 +1,47 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
 #include <string_view>
 
+#include "sim/base/check.hpp"
 #include "sim/program/builder.hpp"
 #include "strategies/parts/parameters.hpp"
+#include "strategies/parts/rank_groups.hpp"
 #include "strategies/plan/plan.hpp"
 
 namespace twinstep::strategies {
 
-/// The ranks of a step as groups: all of them, those that share one copy of the states (neighbours), and those that
-/// hold the same shard of different copies. A communicator is made when it is first asked for; where states are sharded
-/// over all ranks, the shard group is all of them.
-class RankGroups {
- public:
-  /// `shard` must divide `ranks`.
-  RankGroups(std::int64_t ranks, std::int64_t shard);
-
-  [[nodiscard]] program::Grid const& grid() const { return grid_; }
-  [[nodiscard]] std::int64_t shard_ranks() const { return shard_; }
-  [[nodiscard]] std::int64_t replicas() const { return ranks_ / shard_; }
-  /// Axes along which the ranks of a shard group are counted, and those of all ranks.
-  [[nodiscard]] program::GridAxes shard_axes() const;
-  [[nodiscard]] program::GridAxes all_axes() const;
-
-  [[nodiscard]] CommunicatorId all(program::ProgramBuilder& program);
-  [[nodiscard]] CommunicatorId shard(program::ProgramBuilder& program);
-  [[nodiscard]] CommunicatorId replicate(program::ProgramBuilder& program);
-
- private:
-  [[nodiscard]] bool is_one_group() const { return shard_ == ranks_; }
-
-  std::int64_t ranks_;
-  std::int64_t shard_;
-  program::Grid grid_;  // the first of the program
-  CommunicatorId all_;
-  CommunicatorId shard_group_;
-  CommunicatorId replicate_;
+/// Ranks that kernels of the model communicate among, by the name that those kernels know.
+struct NamedGroup {
+  std::string name;  ///< "tensor"
+  CommunicatorId communicator;
+  StreamId stream;
 };
 
-/// What a strategy works with while it writes a step. Streams beside `compute` are its own to make.
+/// What a strategy works with while it writes one role's part of a step, for one set of its parameters. Streams beside
+/// `compute` are its own to make.
 struct StepContext {
   Plan const& plan;
-  ModelWork const& model;
-  Parameters const& parameters;
+  ModelWork const& model;        ///< the role's units
+  Parameters const& parameters;  ///< of the set
   program::ProgramBuilder& program;
   program::RoleBuilder& role;
   StreamId compute;
-  RankGroups groups;
-  std::int64_t micro_step = 0;  ///< the micro-batch that is being written, from 0
+  RankGroups& groups;              ///< that share the set
+  std::int64_t const& micro_step;  ///< the micro-batch that is being written, from 0
+  std::span<NamedGroup const> named_groups = {};
 
   [[nodiscard]] bool is_first_micro_step() const { return micro_step == 0; }
   [[nodiscard]] bool is_last_micro_step() const { return micro_step == accumulation(plan) - 1; }
+  [[nodiscard]] NamedGroup const& group(std::string_view wanted) const {
+    auto const found = std::ranges::find(named_groups, wanted, &NamedGroup::name);
+    TWINSTEP_CHECK(found != named_groups.end(), "the step names every group that its model communicates in");
+    return *found;
+  }
   [[nodiscard]] NameId name(std::string_view text) { return program.name(text); }
   [[nodiscard]] std::size_t units() const { return model.units.size(); }
 };
@@ -62,7 +51,8 @@ using program::Pass;
 /// Where a data-parallel strategy keeps parameters and gradients, and what it communicates around the computation.
 ///
 /// A step is written unit by unit: for each micro-batch forward in order, backward in reverse, then the update. The
-/// strategy adds its own operations at the moments below. One file for each strategy; each reads like its description.
+/// strategy adds its own operations at the moments below, for one set of parameters over the ranks that share it: it
+/// knows neither other sets nor other roles. One file for each strategy; each reads like its description.
 class DataParallel {
  public:
   explicit DataParallel(StepContext& context) : context_{context} {}

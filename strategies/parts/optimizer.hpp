@@ -10,16 +10,16 @@ namespace twinstep::strategies {
 /// The optimizer's states for a stretch of parameters, and its update of them. AdamW keeps two moments, SGD its
 /// momentum; where parameters are held below fp32 both also keep fp32 masters, and write the parameters from them.
 ///
-/// | optimizer | bytes a parameter, fp32 states and gradient (+ 16-bit model copy) |
-/// |---|---|
-/// | AdamW, fused | 28 (30): parameter, moments read and written, gradient read |
-/// | AdamW, foreach | 80 (86): eight passes, and a temporary of 4 bytes (torch/optim/adamw.py, _multi_tensor_adamw:
-/// mul_, |  | lerp_, mul_, addcmul_, sqrt, div_, add_, addcdiv_); a 16-bit gradient is cast first, into a temporary too
-/// | | AdamW, 8 bits | 16 (18): moments of one byte, in blocks of 256 with one fp32 scale (Dettmers et al., 8-bit |  |
-/// Optimizers, arXiv 2110.02861; the scales' 1/16 byte is not counted); only has a cost | | SGD with momentum, fused |
-/// 20 (22) |
+/// Bytes that an update moves for a parameter, with fp32 states and gradient (in brackets with a 16-bit model copy):
 ///
-/// Before PyTorch 2.1, foreach's last add_ was an add into a second temporary (`Plan::has_old_foreach`).
+/// - AdamW, fused: 28 (30). Parameter and moments are read and written, the gradient is read.
+/// - AdamW, foreach: 80 (86). Eight passes and a temporary of 4 bytes (torch/optim/adamw.py, _multi_tensor_adamw: mul_,
+///   lerp_, mul_, addcmul_, sqrt, div_, add_, addcdiv_); a 16-bit gradient is cast first, into a temporary too.
+/// - AdamW, 8 bits: 16 (18). Moments of one byte, in blocks of 256 with one fp32 scale, whose 1/16 byte is not counted
+///   (Dettmers et al., 8-bit Optimizers, arXiv 2110.02861); it only has a cost.
+/// - SGD with momentum, fused: 20 (22).
+///
+/// Before PyTorch 2.1, foreach's last add_ was an add into a second temporary (`States::has_old_foreach`).
 /// Megatron and DeepSpeed copy masters to the model's parameters by a kernel of its own: 6 bytes in place of 2.
 /// In host memory (CPU Adam) the update is one pass, fused.
 class OptimizerStates {

@@ -12,22 +12,22 @@ namespace twinstep::strategies {
 using ParameterId = Id<struct ParameterTag>;  ///< a parameter tensor of the whole model, in registration order
 using ModuleId = Id<struct ModuleTag>;        ///< a leaf module that holds parameters: a linear layer, a norm
 
-/// All parameter tensors of a model, unit by unit.
+/// The parameter tensors of one set of a model, unit by unit.
 class Parameters {
  public:
-  explicit Parameters(ModelWork const& model);
+  explicit Parameters(ModelWork const& model, std::int32_t set = 0);
 
   [[nodiscard]] std::size_t count() const { return elements_.size(); }
   [[nodiscard]] std::int64_t elements(ParameterId id) const { return elements_[id.index()]; }
   [[nodiscard]] Tensor const& tensor(ParameterId id) const {
-    auto const unit = unit_of(id);
-    return model_->work(model_->units[unit]).parameters[id.index() - first_of_unit_[unit]];
+    return model_->work(model_->units[unit_of(id)]).parameters[tensor_[id.index()]];
   }
   [[nodiscard]] std::size_t unit_of(ParameterId id) const { return unit_of_[id.index()]; }
+  /// None if the tensor is of another set.
   [[nodiscard]] ParameterId at(std::size_t unit, std::int32_t tensor) const {
-    return ParameterId{first_of_unit_[unit] + static_cast<std::size_t>(tensor)};
+    return by_place_[first_of_unit_[unit] + static_cast<std::size_t>(tensor)];
   }
-  /// The parameter behind a slot of `unit`: its own, or another unit's that it shares.
+  /// The parameter behind a slot of `unit`, its own or another unit's that it shares; none if it is of another set.
   [[nodiscard]] ParameterId behind(std::size_t unit, Slot const& slot) const {
     return at(slot.owner < 0 ? unit : unit_of_kind_[static_cast<std::size_t>(slot.owner)], slot.parameter);
   }
@@ -56,8 +56,10 @@ class Parameters {
   ModelWork const* model_;
   std::vector<std::int64_t> elements_;
   std::vector<std::size_t> unit_of_;
-  std::vector<std::size_t> first_of_unit_;
-  std::vector<std::size_t> unit_of_kind_;  // the first of each kind
+  std::vector<std::size_t> tensor_;         // its place among the tensors of its unit
+  std::vector<ParameterId> by_place_;       // by tensor of the whole model, of any set
+  std::vector<std::size_t> first_of_unit_;  // in `by_place_`
+  std::vector<std::size_t> unit_of_kind_;   // the first of each kind
   std::vector<bool> is_shared_;
   std::vector<ModuleId> module_of_;
   std::vector<std::size_t> first_of_module_;

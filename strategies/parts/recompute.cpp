@@ -69,8 +69,15 @@ bool RecomputedUnits::contain(std::size_t unit) const {
          (index + 1) % scope_.every == 0;
 }
 
+bool RecomputedUnits::follows(std::size_t unit) const {
+  return unit > 0 && model_->units[unit - 1].index + 1 == model_->units[unit].index;
+}
+
 std::size_t RecomputedUnits::segment_begin(std::size_t unit) const {
-  return contain(unit) ? unit - static_cast<std::size_t>(model_->units[unit].index % scope_.segment) : unit;
+  if (!contain(unit)) return unit;
+  auto first = unit;
+  for (auto left = model_->units[unit].index % scope_.segment; left > 0 && follows(first); --left) --first;
+  return first;
 }
 
 bool RecomputedUnits::ends_segment(std::size_t unit) const {

@@ -37,6 +37,8 @@ class RecomputedUnits {
 
  private:
   [[nodiscard]] bool contain(std::size_t unit) const;
+  /// Whether the unit before it is the layer before it: a stage may begin in the middle of a segment.
+  [[nodiscard]] bool follows(std::size_t unit) const;
 
   ModelWork const* model_;
   RecomputeScope scope_;

@@ -142,7 +142,7 @@ class Fsdp2 : public DataParallel {
   };
 
   [[nodiscard]] static std::int64_t state_ranks(StepContext const& context) {
-    return context.plan.strategy.get<Fsdp2Options>().reshard_after_forward > 1 ? context.plan.parallel.ranks
+    return context.plan.strategy.get<Fsdp2Options>().reshard_after_forward > 1 ? context.groups.ranks()
                                                                                : context.groups.shard_ranks();
   }
   [[nodiscard]] bool reshards_to_part() const { return options_.reshard_after_forward > 1; }

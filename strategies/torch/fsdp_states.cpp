@@ -13,8 +13,10 @@ FsdpUnits::FsdpUnits(bool shards_root, ModelWork const& model, Parameters const&
   auto is_tied = false;
   for (std::size_t unit = 0; unit < model.units.size(); ++unit) is_tied = is_tied || parameters.is_shared(unit);
   for (std::size_t unit = 0; unit < model.units.size(); ++unit) {
-    auto const tensors = model.work(model.units[unit]).parameters.size();
-    if (tensors == 0) continue;
+    auto own = std::vector<ParameterId>{};
+    for (std::size_t tensor = 0; tensor < model.work(model.units[unit]).parameters.size(); ++tensor)
+      if (auto const id = parameters.at(unit, static_cast<std::int32_t>(tensor)); id.exists()) own.push_back(id);
+    if (own.empty()) continue;
     auto const is_of_root = model.units[unit].index < 0 && (shards_root || is_tied);
     if (is_of_root && root_) {
       holding_[unit] = root_;
@@ -23,8 +25,8 @@ FsdpUnits::FsdpUnits(bool shards_root, ModelWork const& model, Parameters const&
       if (is_of_root) root_ = groups_.size();
       groups_.emplace_back();
     }
-    for (std::size_t tensor = 0; tensor < tensors; ++tensor)
-      groups_[*holding_[unit]].push_back(parameters.at(unit, static_cast<std::int32_t>(tensor)));
+    auto& group = groups_[*holding_[unit]];
+    group.insert(group.end(), own.begin(), own.end());
   }
 }
 

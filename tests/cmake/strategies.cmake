@@ -1,12 +1,16 @@
 twinstep_test(unit_strategies
   SOURCES unit/ddp_test.cpp unit/fsdp_memory_test.cpp unit/fsdp_test.cpp unit/megatron_test.cpp unit/optimizer_test.cpp unit/strategies_test.cpp
   DEPENDS strategies)
+twinstep_test(unit_pipeline_schedule SOURCES unit/pipeline_schedule_test.cpp DEPENDS strategies)
 twinstep_test(unit_recompute SOURCES unit/recompute_test.cpp DEPENDS strategies)
 twinstep_test(unit_read_plan SOURCES unit/read_plan_test.cpp DEPENDS strategies_plan)
 twinstep_test(unit_users_files SOURCES unit/users_files_test.cpp DEPENDS strategies_import)
 twinstep_test(fuzz_users_files SOURCES fuzz/users_files_mutation_test.cpp DEPENDS strategies_import)
 target_compile_definitions(fuzz_users_files PRIVATE TWINSTEP_EXAMPLES="${PROJECT_SOURCE_DIR}/examples")
 if(TARGET validate_cpu)
+  twinstep_test(conformance_mesh SOURCES conformance/mesh_parity_test.cpp conformance/mesh_training.cpp conformance/training.cpp
+                support/mesh_mlps.cpp support/timeline_checks.cpp
+                DEPENDS strategies validate_cpu)
   twinstep_test(conformance_training SOURCES conformance/fsdp_parity_test.cpp conformance/training_parity_test.cpp conformance/training.cpp support/timeline_checks.cpp
                 DEPENDS strategies validate_cpu)
 endif()

@@ -15,17 +15,16 @@ namespace twinstep::tests {
 
 using namespace strategies;
 
-namespace {
-
-constexpr int kSteps = 3;
-
-/// A number in [-1, 1) that depends on nothing but its arguments.
 double noise(std::uint64_t seed, std::uint64_t index) {
   auto x = seed * 0x9e3779b97f4a7c15ULL + index + 1;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return static_cast<double>(x >> 11) * 0x1p-52 - 1;
 }
+
+namespace {
+
+constexpr int kSteps = 3;
 
 /// What of the parameters a rank has between steps.
 enum class Held {
@@ -62,7 +61,7 @@ Home home_of(ModelWork const& work, Parameters const& parameters, Plan const& pl
       return {{parameters, by_unit(parameters), shard_ranks(plan)}, "parameter_shard", Held::kShard};
     case StrategyName::kMegatron: {
       auto const held = gathers_ahead(plan.strategy.get<MegatronOptions>()) ? Held::kShardInPlace : Held::kAll;
-      return {megatron_layout(parameters, plan), "parameters", held};
+      return {megatron_layout(parameters, plan.strategy.get<MegatronOptions>(), plan.parallel.ranks, shard_ranks(plan)), "parameters", held};
     }
     case StrategyName::kFsdp1: {
       auto const units = fsdp_units(plan.strategy.get<Fsdp1Options>().shards_root);

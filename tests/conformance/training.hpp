@@ -31,6 +31,9 @@ using MakeTrainingJob = std::function<TrainingJob(std::int64_t ranks, Initialise
 [[nodiscard]] std::vector<double> train_alone(std::int64_t global_batch, DataType precision,
                                               MakeTrainingJob const& make);
 
+/// A number in [-1, 1) that depends on nothing but its arguments.
+[[nodiscard]] double noise(std::uint64_t seed, std::uint64_t index);
+
 /// Infinite where they have different lengths or a number is NaN.
 [[nodiscard]] double largest_difference(std::vector<double> const& a, std::vector<double> const& b);
 

@@ -54,7 +54,7 @@ TEST_CASE("Megatron's buckets run from the model's end, aligned and padded to di
   auto const parameters = Parameters{work};
   auto const ends = [&](MegatronOptions options) {
     options.bucket_size = 100;
-    auto const layout = megatron_layout(parameters, megatron_plan(options, 3));
+    auto const layout = megatron_layout(parameters, options, 3, 3);
     auto found = std::vector<std::int64_t>{};
     for (auto const& bucket : layout.groups()) found.push_back(bucket.begin + bucket.elements);
     return found;

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/program/builder.hpp"
+#include "strategies/mesh/schedule.hpp"
+#include "strategies/model/work.hpp"
+#include "strategies/parts/computation.hpp"
+#include "strategies/parts/rank_groups.hpp"
+#include "strategies/plan/plan.hpp"
+
+namespace twinstep::strategies {
+
+/// What the ranks of one role do: a stage of a pipeline, or all ranks of a data-parallel job.
+struct RoleSpec {
+  std::string name;
+  std::vector<program::ProgramBuilder::Place> where;  ///< which ranks; empty for all
+  ModelWork model;                                    ///< its units alone
+  std::vector<UnitRange> chunks;                      ///< of its units; their numbers are those of the schedule
+  Schedule schedule;
+  /// Places in the pipeline of the roles before and after, if there are any: there the input comes from, and the output
+  /// goes to. (With several chunks this is to be said of each.)
+  std::optional<std::int64_t> before, after;
+};
+
+/// The part of a model that a stage computes.
+[[nodiscard]] ModelWork part_of(ModelWork const& model, UnitRange units);
+
+/// Ranks that kernels of the model communicate among.
+struct GroupSpec {
+  std::string name;
+  program::GridAxes along;
+};
+
+/// One step of a job, before it is written as operations.
+struct StepSpec {
+  std::vector<program::Grid> grids;
+  std::vector<RoleSpec> roles;
+  std::vector<RankGroups> sets;  ///< the ranks that share each parameter set (`Tensor::set`); the same in every role
+  std::vector<GroupSpec> groups;
+  Flops model_flops_per_micro_batch;  ///< of the whole model
+  program::GridAxes pipeline;         ///< along which roles follow each other; empty where they do not
+};
+
+/// Writes every role: the passes of its schedule, what its strategy adds for each parameter set, and what it exchanges
+/// with the roles before and after.
+[[nodiscard]] program::StepProgram write_step(StepSpec spec, Plan const& plan);
+
+}  // namespace twinstep::strategies
