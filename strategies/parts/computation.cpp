@@ -62,6 +62,7 @@ void Computation::end() {
 }
 
 ParameterSet const& Computation::set_of(std::size_t unit, Slot const& slot) const {
+  if (sets_.size() == 1) return sets_.front();
   auto const& owner = slot.owner < 0 ? work(unit) : context_.model.kinds[static_cast<std::size_t>(slot.owner)];
   auto const& tensor = owner.parameters[static_cast<std::size_t>(slot.parameter)];
   return sets_[static_cast<std::size_t>(tensor.set)];

@@ -50,8 +50,7 @@ class Matrices {
   void for_each(RankId rank, std::int32_t set, Visit const& visit) const {
     auto const& model = job_.step.roles[program_.role_of(rank).index()].model;
     auto const parameters = Parameters{model, set};
-    auto const layout =
-        layout_of(parameters, job_.plan, job_.step.sets[static_cast<std::size_t>(set)].shard_ranks());
+    auto const layout = layout_of(parameters, job_.plan, job_.step.sets[static_cast<std::size_t>(set)].shard_ranks());
     for (std::size_t p = 0; p < parameters.count(); ++p) {
       auto const id = ParameterId{p};
       auto const layer = model.units[parameters.unit_of(id)].index;
@@ -103,8 +102,7 @@ void fill_samples(MeshJob const& job, RankId rank, std::string_view scope, std::
   auto const micro_step = std::stoll(std::string{scope.substr(scope.rfind('.') + 1)});
   auto const samples = job.plan.batch.micro_batch;
   auto const per_sample = values.size() / static_cast<std::size_t>(samples);
-  auto const first =
-      static_cast<std::size_t>((micro_step * job.plan.parallel.ranks + job.data_rank(rank)) * samples);
+  auto const first = static_cast<std::size_t>((micro_step * job.plan.parallel.ranks + job.data_rank(rank)) * samples);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = noise(per_sample, first * per_sample + i);
 }
 
@@ -127,10 +125,10 @@ std::vector<double> train(MeshJob const& job) {
   CHECK(program::find_races(program) == Strings{});
   CHECK(program::find_mismatches(program) == Strings{});
   auto matrices = Matrices{job, program};
-  auto environment = cpu::Environment{[&](RankId rank, std::string_view name, std::string_view scope,
-                                          std::span<double> values) {
-    initialise(job, matrices, rank, name, scope, values);
-  }};
+  auto environment =
+      cpu::Environment{[&](RankId rank, std::string_view name, std::string_view scope, std::span<double> values) {
+        initialise(job, matrices, rank, name, scope, values);
+      }};
   for (int i = 0; i < kSteps; ++i) CHECK(find_violations(program, cpu::run(program, environment)) == Strings{});
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(program.grids.world_size()); ++rank)
     for (std::size_t set = 0; set < job.step.sets.size(); ++set) {

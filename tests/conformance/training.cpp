@@ -61,7 +61,8 @@ Home home_of(ModelWork const& work, Parameters const& parameters, Plan const& pl
       return {{parameters, by_unit(parameters), shard_ranks(plan)}, "parameter_shard", Held::kShard};
     case StrategyName::kMegatron: {
       auto const held = gathers_ahead(plan.strategy.get<MegatronOptions>()) ? Held::kShardInPlace : Held::kAll;
-      return {megatron_layout(parameters, plan.strategy.get<MegatronOptions>(), plan.parallel.ranks, shard_ranks(plan)), "parameters", held};
+      return {megatron_layout(parameters, plan.strategy.get<MegatronOptions>(), plan.parallel.ranks, shard_ranks(plan)),
+              "parameters", held};
     }
     case StrategyName::kFsdp1: {
       auto const units = fsdp_units(plan.strategy.get<Fsdp1Options>().shards_root);

@@ -37,9 +37,8 @@ struct LayerWriter {
     return w.slot(name, kind, w.tokens() * width);
   }
   std::int32_t input() {
-    return layer.is_first
-               ? w.slot({"batch", kData, w.tokens() * layer.in, rows.compute_type, MemoryCategory::kInputs})
-               : activation("input", kInput, layer.in);
+    return layer.is_first ? w.slot({"batch", kData, w.tokens() * layer.in, rows.compute_type, MemoryCategory::kInputs})
+                          : activation("input", kInput, layer.in);
   }
   void gelu(std::int32_t product, std::int32_t output) {
     w.forward("gelu.forward", kernel(Function::kGelu, w.elements(product), 2, rows), {reads(product), writes(output)});
@@ -71,8 +70,7 @@ UnitWork column_layer(Layer const& layer, Shape const& shape) {
   auto const gradient = l.gelu_backward(product, l.activation("output_gradient", kOutputGradient, layer.out));
   auto const input_gradient = layer.is_first ? -1 : l.activation("input_gradient", kInputGradient, layer.in);
   l.w.matrix_backward("linear", input, l.w.parameter("weight"), l.w.gradient("weight"), gradient, input_gradient);
-  if (!layer.is_first)
-    l.w.backward("linear.all_reduce", all_reduce(), {reads(input_gradient), writes(input_gradient)});
+  if (!layer.is_first) l.w.backward("linear.all_reduce", all_reduce(), {reads(input_gradient), writes(input_gradient)});
   return std::move(l.w).finish();
 }
 
@@ -159,11 +157,10 @@ ModelWork expert_mlp(std::vector<std::int64_t> const& widths, Shape const& shape
   auto rows = shape;
   rows.micro_batch *= kWays;
   auto const whole = work_of(Mlp{"mlp", widths}, shape);
-  return with_layers(widths, shape,
-                     {whole.work(whole.units[0]),
-                      expert_columns({.in = widths[1], .out = widths[2] / kWays, .set = 1}, rows, kWays),
-                      expert_rows({.in = widths[2] / kWays, .out = widths[3], .set = 1}, rows, kWays),
-                      whole.work(whole.units[3])});
+  return with_layers(
+      widths, shape,
+      {whole.work(whole.units[0]), expert_columns({.in = widths[1], .out = widths[2] / kWays, .set = 1}, rows, kWays),
+       expert_rows({.in = widths[2] / kWays, .out = widths[3], .set = 1}, rows, kWays), whole.work(whole.units[3])});
 }
 
 }  // namespace twinstep::tests
