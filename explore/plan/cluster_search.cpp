@@ -39,10 +39,6 @@ void check_replaced(io::Node const& document) {
     if (auto const value = document.at("training").find(key)) static_cast<void>(value->integer_from(1));
 }
 
-std::string strategy_setting(StrategyChoice const& strategy, WorkChoice const& work) {
-  return fmt::format("strategy={}", strategy_json(strategy, work));
-}
-
 /// The question on a cluster in place of its own, which comes before changes of it.
 explore::Question on_cluster(explore::Question question, io::Node const& cluster) {
   question.changes.insert(question.changes.begin(), {"cluster", cluster});
@@ -144,8 +140,7 @@ reports::PlannedStep ClusterSearch::planned(Setup const& question, Simulated con
   auto variation = on_nodes(out.nodes).with("training.micro_batch", io::value_node(out.micro_batch));
   if (question_.changed().at("training").has("gradient_accumulation"))
     variation = variation.with("training.gradient_accumulation", io::value_node(nullptr));
-  out.settings = io::texts_of(variation.changes);
-  out.settings.push_back(strategy_setting(candidate.strategy, candidate.work));
+  out.settings = io::texts_of(variation.with("strategy", strategy_node(candidate.plan)).changes);
   return out;
 }
 
@@ -159,8 +154,8 @@ std::vector<reports::PlannedStep> ClusterSearch::plans_on(std::int64_t gpus, Eff
 std::optional<reports::PlannedStep> ClusterSearch::same_plan(reports::PlannedStep const& other) {
   auto const& [question, space, found] = estimated(other.gpus);
   auto const candidate = std::ranges::find_if(space.candidates, [&](Candidate const& each) {
-    return each.work.micro_batch == other.micro_batch &&
-           strategy_setting(each.strategy, each.work) == other.settings.back();
+    return each.plan.batch.micro_batch == other.micro_batch && name_of(each.plan.strategy) == other.strategy &&
+           text_of(io::change_to("strategy", strategy_node(each.plan))) == other.settings.back();
   });
   if (candidate == space.candidates.end()) return std::nullopt;
   auto const simulated = simulate(question, *candidate);

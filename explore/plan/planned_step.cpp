@@ -7,21 +7,6 @@
 namespace twinstep::explore::plan {
 namespace {
 
-/// The options of a strategy that no column shows: "reshard_after_forward false", "HYBRID_SHARD".
-std::string other_options(StrategyChoice const& strategy) {
-  auto const json = io::parse({"strategy", strategy_json(strategy), false});
-  auto text = std::string{};
-  for (auto const& [key, value] : json.members()) {
-    if (key == "name" || key == "shard_group" || key == "offload") continue;
-    auto part = key == "sharding" ? std::string{} : fmt::format("{} ", key);
-    if (value.is(io::Node::Type::kString)) part += value.string();
-    if (value.is(io::Node::Type::kBoolean)) part += value.boolean() ? "true" : "false";
-    if (value.is(io::Node::Type::kNumber)) part += fmt::format("{}", value.integer());
-    text += (text.empty() ? "" : ", ") + part;
-  }
-  return text;
-}
-
 /// "none", "optimizer", "parameters + activations", "optimizer (NVMe)". Parameters never go without the optimizer.
 std::string offload_text(strategies::Offload const& offload) {
   using enum strategies::OffloadPlace;
@@ -51,12 +36,12 @@ reports::PlannedStep planned_step(hardware::Cluster const& cluster, Simulated co
           .nodes = cluster.nodes(),
           .gpus = cluster.gpus(),
           .strategy = std::string{name_of(candidate.plan.strategy)},
-          .options = other_options(candidate.strategy),
+          .options = other_options(candidate.plan),
           .shard_group = is_sharded(candidate.plan) ? shard_ranks(candidate.plan) : 1,
-          .micro_batch = candidate.work.micro_batch,
+          .micro_batch = candidate.plan.batch.micro_batch,
           .accumulation = accumulation,
           .is_continued = accumulation > kLongestWhole,
-          .recompute = recompute_text(candidate.work),
+          .recompute = recompute_text(candidate.plan.kernels),
           .offload = offload_text(candidate.plan.states.offload),
           .estimate = candidate.estimate.step_time,
           .step_time = summary.step_time,

@@ -15,7 +15,9 @@
 #include "reports/quantity_text.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/input_error.hpp"
-#include "strategies/plan/read_plan.hpp"
+#include "sim/io/change.hpp"
+#include "strategies/plan/check_plan.hpp"
+#include "strategies/plan/read_training.hpp"
 
 namespace twinstep::explore::plan {
 namespace {
@@ -26,36 +28,32 @@ constexpr std::size_t kThriftiestOfOne = 8;  ///< likewise of one strategy
 constexpr std::size_t kTriesOfOne = 96;      ///< whose parts may be too large
 constexpr double kSurelyTooFull = 1.02;      ///< the least that is held is known within 2 %
 
-/// The strategies that go with the question's training, with their plans for one sequence at a time.
-struct Strategies {
-  std::vector<StrategyChoice> choices;
-  std::vector<strategies::Plan> plans;
-};
-
-Strategies read_strategies(Setup const& question, Space& space) {
+/// Plans for one sequence at a time, with the strategies that go with the question's training.
+std::vector<strategies::Plan> read_plans(Setup const& question, Space& space) {
   auto const& [scenario, training, searched] = question;
-  auto out = Strategies{};
+  auto plans = std::vector<strategies::Plan>{};
   auto const& node = scenario.cluster->node();
   auto const layout = RankLayout{.ranks = scenario.plan.parallel.ranks,
                                  .gpus_per_node = node.gpus,
                                  .has_drives = node.drives.has_value(),
                                  .accumulates = scenario.plan.batch.global_batch > scenario.plan.parallel.ranks};
-  for (auto& choice : strategy_choices(layout)) {
-    auto const json = io::parse({"strategy", strategy_json(choice), false});
-    auto const name = std::string{json.at("name").string()};
-    auto const strategy = *find_enum<strategies::StrategyName>(name);
+  for (auto& plan : strategy_choices(layout)) {
+    auto const strategy = plan.strategy.name();
     auto const is_tried = searched.empty() ? is_offered(strategy, scenario.model)
                                            : std::ranges::find(searched, strategy) != searched.end();
     if (!is_tried) continue;
     try {
-      out.plans.push_back(strategies::read_plan(training, json, scenario.model, scenario.cluster->gpus()));
-      out.choices.push_back(std::move(choice));
+      auto const written = io::written_in("strategy", strategy_node(plan));
+      read_training(training, scenario.model, plan);
+      check_plan(training, written, scenario.model, plan);
+      plans.push_back(std::move(plan));
     } catch (InputError const& error) {
+      auto const name = name_of(strategy);
       if (std::ranges::find(space.refused, name, &Space::Refused::strategy) == space.refused.end())
-        space.refused.push_back({name, error.what()});
+        space.refused.push_back({std::string{name}, error.what()});
     }
   }
-  return out;
+  return plans;
 }
 
 Scenario scenario_of(Setup const& question, Candidate const& candidate) {
@@ -93,7 +91,7 @@ bool is_faster(Simulated const& a, Simulated const& b) {
 bool run_alike(Simulated const& a, Simulated const& b) {
   return a.summary.step_time == b.summary.step_time &&
          a.summary.reserved_peak.total() == b.summary.reserved_peak.total() &&
-         a.candidate.work.micro_batch == b.candidate.work.micro_batch;
+         a.candidate.plan.batch.micro_batch == b.candidate.plan.batch.micro_batch;
 }
 
 /// Simulates candidates of one strategy and keeps what it finds in their order. Once one was too large, others are
@@ -223,32 +221,30 @@ bool fits_with_ease(reports::Summary const& summary) {
 
 Space estimate_all(Setup const& question) {
   auto space = Space{};
-  auto const strategies = read_strategies(question, space);
-  if (strategies.plans.empty()) return space;
+  auto const plans = read_plans(question, space);
+  if (plans.empty()) return space;
   auto const machines = Machines{question.scenario};
   auto const& model = question.scenario.model;
   auto const samples = question.scenario.plan.batch.global_batch / question.scenario.plan.parallel.ranks;
   auto const works = work_choices(model, samples);
   auto own = std::vector<OwnWork>{};
-  for (std::size_t i = 0; i < machines.count(); ++i)
-    own.push_back(own_work(model, strategies.plans.front(), machines.machine(i)));
-  auto const strategy_part = map_indices(strategies.plans.size(), [&](std::size_t i) {
-    auto const& plan = strategies.plans[i];
+  for (std::size_t i = 0; i < machines.count(); ++i) own.push_back(own_work(model, plans.front(), machines.machine(i)));
+  auto const strategy_part = map_indices(plans.size(), [&](std::size_t i) {
+    auto const& plan = plans[i];
     return strategy_terms(model, plan, machines.of(plan.strategy.name()), own[machines.index_of(plan.strategy.name())]);
   });
   auto const work_part = map_indices(works.size() * machines.count(), [&](std::size_t i) {
-    auto const plan = with_choice(strategies.plans.front(), works[i % works.size()]);
+    auto const plan = with_choice(plans.front(), works[i % works.size()]);
     return work_terms(model, plan, machines.machine(i / works.size()));
   });
   auto const& node = question.scenario.cluster->node();
   space.capacity = {node.gpu.memory_capacity.value, host_share(node)};
-  for (std::size_t s = 0; s < strategies.plans.size(); ++s) {
-    auto const* const parts = &work_part[machines.index_of(strategies.plans[s].strategy.name()) * works.size()];
+  for (std::size_t s = 0; s < plans.size(); ++s) {
+    auto const* const parts = &work_part[machines.index_of(plans[s].strategy.name()) * works.size()];
     for (std::size_t w = 0; w < works.size(); ++w) {
       auto const answer = estimate(strategy_part[s], parts[w], samples / works[w].micro_batch);
       auto const fits = fullness(answer, space.capacity) <= kSurelyTooFull;
-      (fits ? space.candidates : space.too_large)
-          .push_back({strategies.choices[s], works[w], with_choice(strategies.plans[s], works[w]), answer});
+      (fits ? space.candidates : space.too_large).push_back({with_choice(plans[s], works[w]), answer});
     }
   }
   std::ranges::stable_sort(space.candidates, {}, [](Candidate const& each) { return each.estimate.step_time; });

@@ -24,8 +24,6 @@ struct Setup {
 
 /// One point of the space.
 struct Candidate {
-  StrategyChoice strategy;
-  WorkChoice work;
   strategies::Plan plan;
   Estimate estimate;
 };

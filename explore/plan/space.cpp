@@ -2,14 +2,28 @@
 
 #include <array>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "sim/io/change.hpp"
+#include "sim/io/document_text.hpp"
+
 namespace twinstep::explore::plan {
 namespace {
 
+using strategies::DdpOptions;
+using strategies::DeepSpeedOptions;
+using strategies::Fsdp1Options;
+using strategies::Fsdp2Options;
+using strategies::FsdpAccumulation;
+using strategies::Offload;
+using strategies::OffloadPlace;
+using strategies::Plan;
 using strategies::Recompute;
+using strategies::Strategy;
+using strategies::StrategyName;
 
 /// Divisors of the ranks that a node's GPUs, or whole nodes, make; less than all of them.
 std::vector<std::int64_t> group_sizes(RankLayout const& layout) {
@@ -22,94 +36,82 @@ std::vector<std::int64_t> group_sizes(RankLayout const& layout) {
 
 class Choices {
  public:
-  explicit Choices(RankLayout const& layout)
-      : groups_{group_sizes(layout)}, has_drives_{layout.has_drives}, accumulates_{layout.accumulates} {
+  explicit Choices(RankLayout const& layout) : layout_{layout}, groups_{group_sizes(layout)} {
     add_replicated();
     add_textbook();
     add_fsdp1();
     add_fsdp2();
     add_deepspeed();
-    add_grouped(R"("name": "megatron")", R"(, "shard_group": {})");
+    add_grouped(StrategyName::kMegatron);
   }
-  [[nodiscard]] std::vector<StrategyChoice> take() && { return std::move(choices_); }
+  [[nodiscard]] std::vector<Plan> take() && { return std::move(choices_); }
 
  private:
-  void add(std::string options, std::string offload = "") {
-    choices_.push_back({std::move(options), std::move(offload)});
+  void add(Strategy strategy, Offload offload = {}, std::int64_t shard_group = 0) {
+    choices_.push_back({.strategy = std::move(strategy),
+                        .parallel = {.ranks = layout_.ranks, .shard_group = shard_group},
+                        .states = {.offload = offload}});
   }
   /// Alone and with groups of each size.
-  void add_grouped(std::string const& options, fmt::format_string<std::int64_t&> group) {
-    add(options);
-    add_groups(options, group);
+  void add_grouped(Strategy const& strategy) {
+    add(strategy);
+    add_groups(strategy);
   }
-  void add_groups(std::string const& options, fmt::format_string<std::int64_t&> group) {
-    for (auto size : groups_) add(options + fmt::format(group, size));
+  void add_groups(Strategy const& strategy) {
+    for (auto const size : groups_) add(strategy, {}, size);
   }
 
   void add_replicated() {
-    add(R"("name": "naive")");
-    add(R"("name": "ddp")");
-    add(R"("name": "ddp", "gradient_as_bucket_view": true)");
+    add(StrategyName::kNaive);
+    add(StrategyName::kDdp);
+    add(DdpOptions{.gradient_as_bucket_view = true});
   }
   void add_textbook() {
-    add_grouped(R"("name": "zero-1")", R"(, "shard_group": {})");
-    add(R"("name": "zero-2")");
-    add(R"("name": "zero-3")");
+    add_grouped(StrategyName::kZero1);
+    add(StrategyName::kZero2);
+    add(StrategyName::kZero3);
   }
   void add_fsdp1() {
-    for (auto const* const sharding : {"FULL_SHARD", "SHARD_GRAD_OP"}) {
-      auto const options = fmt::format(R"("name": "fsdp1", "sharding": "{}")", sharding);
-      add(options);
-      add(options, R"("parameters": "cpu")");
-      if (accumulates_) add(options + R"(, "accumulation": "no_sync")");
+    using enum Fsdp1Options::Sharding;
+    for (auto const sharding : {kFullShard, kShardGradOp}) {
+      add(Fsdp1Options{.sharding = sharding});
+      add(Fsdp1Options{.sharding = sharding}, kAllOnCpu);
+      if (layout_.accumulates) add(Fsdp1Options{.sharding = sharding, .accumulation = FsdpAccumulation::kNoSync});
     }
-    add(R"("name": "fsdp1", "sharding": "NO_SHARD")");
-    for (auto const* const sharding : {"HYBRID_SHARD", "_HYBRID_SHARD_ZERO2"})
-      add_groups(fmt::format(R"("name": "fsdp1", "sharding": "{}")", sharding), R"(, "shard_group": {})");
+    add(Fsdp1Options{.sharding = kNoShard});
+    for (auto const sharding : {kHybridShard, kHybridShardZero2}) add_groups(Fsdp1Options{.sharding = sharding});
   }
   void add_fsdp2() {
-    auto const plain = std::string{R"("name": "fsdp2")"};
-    add_grouped(plain, R"(, "shard_group": {})");
-    add_groups(plain, R"(, "reshard_after_forward": {})");
-    add_grouped(plain + R"(, "reshard_after_forward": false)", R"(, "shard_group": {})");
-    add(plain, R"("parameters": "cpu")");
-    if (!accumulates_) return;
-    add(plain + R"(, "accumulation": "no_sync")");
-    add_groups(plain + R"(, "accumulation": "reduce_scatter")", R"(, "shard_group": {})");
+    add_grouped(Fsdp2Options{});
+    for (auto const size : groups_) add(Fsdp2Options{.reshard_after_forward = size});
+    add_grouped(Fsdp2Options{.reshard_after_forward = 0});
+    add(Fsdp2Options{}, kAllOnCpu);
+    if (!layout_.accumulates) return;
+    add(Fsdp2Options{.accumulation = FsdpAccumulation::kNoSync});
+    add_groups(Fsdp2Options{.accumulation = FsdpAccumulation::kReduceScatter});
   }
   void add_deepspeed() {
-    for (auto const* const stage : {"deepspeed-1", "deepspeed-2"}) {
-      auto const options = fmt::format(R"("name": "{}")", stage);
-      add(options);
-      add(options + R"(, "overlap_comm": true)");
-      add(options, R"("optimizer": "cpu")");
+    using enum OffloadPlace;
+    for (auto const stage : {1, 2}) {
+      add(DeepSpeedOptions{.stage = stage});
+      add(DeepSpeedOptions{.stage = stage, .overlap_comm = true});
+      add(DeepSpeedOptions{.stage = stage}, {.optimizer = kCpu});
     }
-    auto const stage3 = std::string{R"("name": "deepspeed-3")"};
-    add_grouped(stage3, R"(, "zero_hpz_partition_size": {})");
-    add(stage3, R"("optimizer": "cpu")");
-    add(stage3, R"("optimizer": "cpu", "parameters": "cpu")");
-    if (!has_drives_) return;
-    add(stage3, R"("optimizer": "nvme")");
-    add(stage3, R"("optimizer": "nvme", "parameters": "cpu")");
-    add(stage3, R"("optimizer": "nvme", "parameters": "nvme")");
+    add(DeepSpeedOptions{.stage = 3});
+    for (auto const size : groups_) add(DeepSpeedOptions{.stage = 3, .zero_hpz_partition_size = size});
+    add(DeepSpeedOptions{.stage = 3}, {.optimizer = kCpu});
+    add(DeepSpeedOptions{.stage = 3}, kAllOnCpu);
+    if (!layout_.has_drives) return;
+    for (auto const parameters : {kNone, kCpu, kNvme})
+      add(DeepSpeedOptions{.stage = 3}, {.optimizer = kNvme, .parameters = parameters});
   }
 
-  std::vector<std::int64_t> groups_;
-  bool has_drives_;
-  bool accumulates_;
-  std::vector<StrategyChoice> choices_;
-};
+  static constexpr auto kAllOnCpu = Offload{.optimizer = OffloadPlace::kCpu, .parameters = OffloadPlace::kCpu};
 
-/// `, "recompute": …`; nothing where nothing is recomputed.
-std::string recompute_member(WorkChoice const& choice) {
-  if (choice.recompute == Recompute::kNone) return {};
-  auto const what = name_of(choice.recompute);
-  if (choice.scope.segment > 1)
-    return fmt::format(R"(, "recompute": {{"what": "{}", "segment": {}}})", what, choice.scope.segment);
-  if (choice.scope.every > 1)
-    return fmt::format(R"(, "recompute": {{"what": "{}", "every": {}}})", what, choice.scope.every);
-  return fmt::format(R"(, "recompute": "{}")", what);
-}
+  RankLayout layout_;
+  std::vector<std::int64_t> groups_;
+  std::vector<Plan> choices_;
+};
 
 /// The ways to recompute blocks of the model; only a transformer's are all alike, so that parts of them make sense.
 /// Segments are of √L blocks, which keep the least (Chen et al., arXiv 1604.06174, section 4).
@@ -126,9 +128,59 @@ std::vector<WorkChoice> recomputations_of(strategies::ModelSpec const& model) {
   return choices;
 }
 
+using Members = std::vector<std::pair<std::string_view, io::Node>>;
+
+/// The options that are chosen here, where they are not the defaults.
+struct AddOptions {
+  Members& members;
+
+  void operator()(DdpOptions const& ddp) const {
+    if (ddp.gradient_as_bucket_view) add("gradient_as_bucket_view", true);
+  }
+  void operator()(Fsdp1Options const& fsdp1) const {
+    add("sharding", name_of(fsdp1.sharding));
+    add(fsdp1.accumulation);
+  }
+  void operator()(Fsdp2Options const& fsdp2) const {
+    if (fsdp2.reshard_after_forward == 0) add("reshard_after_forward", false);
+    if (fsdp2.reshard_after_forward > 1) add("reshard_after_forward", fsdp2.reshard_after_forward);
+    add(fsdp2.accumulation);
+  }
+  void operator()(DeepSpeedOptions const& deepspeed) const {
+    if (deepspeed.overlap_comm) add("overlap_comm", *deepspeed.overlap_comm);
+    if (deepspeed.zero_hpz_partition_size > 1) add("zero_hpz_partition_size", deepspeed.zero_hpz_partition_size);
+  }
+  void operator()(auto const&) const {}
+
+ private:
+  void add(std::string_view key, auto value) const { members.emplace_back(key, io::value_node(value)); }
+  void add(FsdpAccumulation accumulation) const {
+    if (accumulation != FsdpAccumulation::kReduce) add("accumulation", name_of(accumulation));
+  }
+};
+
+io::Node recompute_node(strategies::Kernels const& kernels) {
+  auto const what = io::value_node(name_of(kernels.recompute));
+  auto const& [every, segment, first] = kernels.recompute_scope;
+  if (segment > 1) return io::value_node({{"what", what}, {"segment", io::value_node(segment)}});
+  if (every > 1) return io::value_node({{"what", what}, {"every", io::value_node(every)}});
+  return what;
+}
+
+Members offload_members(Plan const& plan) {
+  auto members = Members{};
+  auto const& [optimizer, parameters, activations] = plan.states.offload;
+  auto const follows = plan.strategy.traits().offload.moves_both && parameters != OffloadPlace::kNone;
+  if (optimizer != OffloadPlace::kNone && !follows)
+    members.emplace_back("optimizer", io::value_node(name_of(optimizer)));
+  if (parameters != OffloadPlace::kNone) members.emplace_back("parameters", io::value_node(name_of(parameters)));
+  if (activations) members.emplace_back("activations", io::value_node(true));
+  return members;
+}
+
 }  // namespace
 
-std::vector<StrategyChoice> strategy_choices(RankLayout const& layout) {
+std::vector<Plan> strategy_choices(RankLayout const& layout) {
   return Choices{layout}.take();
 }
 
@@ -156,21 +208,32 @@ strategies::Plan with_choice(strategies::Plan plan, WorkChoice const& choice) {
   return plan;
 }
 
-std::string strategy_json(StrategyChoice const& strategy, WorkChoice const& choice) {
-  auto offload = strategy.offload;
-  if (choice.offloads_activations) offload += (offload.empty() ? "" : ", ") + std::string{R"("activations": true)"};
-  if (!offload.empty()) offload = fmt::format(R"(, "offload": {{{}}})", offload);
-  return fmt::format("{{{}{}{}}}", strategy.options, recompute_member(choice), offload);
+io::Node strategy_node(Plan const& plan) {
+  auto members = Members{{"name", io::value_node(name_of(plan.strategy))}};
+  std::visit(AddOptions{members}, plan.strategy.options());
+  if (plan.parallel.shard_group > 0) members.emplace_back("shard_group", io::value_node(plan.parallel.shard_group));
+  if (plan.kernels.recompute != Recompute::kNone) members.emplace_back("recompute", recompute_node(plan.kernels));
+  if (auto const offload = offload_members(plan); !offload.empty())
+    members.emplace_back("offload", io::value_node(offload));
+  return io::value_node(members);
 }
 
-std::string strategy_json(StrategyChoice const& strategy) {
-  return strategy_json(strategy, {});
+std::string other_options(Plan const& plan) {
+  auto members = Members{};
+  std::visit(AddOptions{members}, plan.strategy.options());
+  auto text = std::string{};
+  for (auto const& [key, value] : members) {
+    auto const shown = value.is(io::Node::Type::kString) ? std::string{value.string()} : io::document_line(value);
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", key == "sharding" ? "" : fmt::format("{} ", key), shown);
+  }
+  return text;
 }
 
-std::string recompute_text(WorkChoice const& choice) {
-  auto const what = std::string{name_of(choice.recompute)};
-  if (choice.scope.segment > 1) return fmt::format("{} in segments of {}", what, choice.scope.segment);
-  return choice.scope.every > 1 ? fmt::format("{} every {}", what, choice.scope.every) : what;
+std::string recompute_text(strategies::Kernels const& kernels) {
+  auto const what = std::string{name_of(kernels.recompute)};
+  auto const& [every, segment, first] = kernels.recompute_scope;
+  if (segment > 1) return fmt::format("{} in segments of {}", what, segment);
+  return every > 1 ? fmt::format("{} every {}", what, every) : what;
 }
 
 }  // namespace twinstep::explore::plan

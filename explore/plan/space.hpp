@@ -4,17 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "sim/io/document.hpp"
 #include "strategies/model/model_spec.hpp"
 #include "strategies/plan/plan.hpp"
 
-/// What `plan` chooses between, as scenarios write it.
+/// What `plan` chooses between: plans that differ in their strategy, and in what a rank computes at a time.
 namespace twinstep::explore::plan {
-
-/// A strategy with the options that say how states are sharded, gathered and offloaded.
-struct StrategyChoice {
-  std::string options;  ///< members of its JSON object: `"name": "fsdp2", "shard_group": 8`
-  std::string offload;  ///< members of its "offload", if anything is: `"optimizer": "cpu"`
-};
 
 /// What a rank computes at a time, and what it keeps of it.
 struct WorkChoice {
@@ -32,11 +27,12 @@ struct RankLayout {
   bool accumulates = false;  ///< a step may have several micro-batches
 };
 
-/// Every strategy that there is, alone and in each kind of groups that it has: groups divide the ranks, and a node's
-/// GPUs or whole nodes make them. Options that only change what overlaps are tried where the default is not the fastest
-/// everywhere (DeepSpeed's overlap_comm, gradients that wait for the last micro-batch); options that change the
-/// arithmetic of training (ZeRO++'s 4 and 8 bits) are not. States go to NVMe where nodes have drives.
-[[nodiscard]] std::vector<StrategyChoice> strategy_choices(RankLayout const& layout);
+/// Plans with every strategy that there is, alone and in each kind of groups that it has, before their training is
+/// read: groups divide the ranks, and a node's GPUs or whole nodes make them. Options that only change what overlaps
+/// are tried where the default is not the fastest everywhere (DeepSpeed's overlap_comm, gradients that wait for the
+/// last micro-batch); options that change the arithmetic of training (ZeRO++'s 4 and 8 bits) are not. States go to NVMe
+/// where nodes have drives.
+[[nodiscard]] std::vector<strategies::Plan> strategy_choices(RankLayout const& layout);
 
 /// Every micro-batch that divides the `samples` of a rank, with each kind of recomputation that the model has, and with
 /// what blocks keep in host memory.
@@ -45,11 +41,14 @@ struct RankLayout {
 /// The strategy's plan with `choice` in it.
 [[nodiscard]] strategies::Plan with_choice(strategies::Plan plan, WorkChoice const& choice);
 
-/// `{"name": "fsdp2", "recompute": "full"}`: what a scenario's "strategy" says then.
-[[nodiscard]] std::string strategy_json(StrategyChoice const& strategy, WorkChoice const& choice);
-[[nodiscard]] std::string strategy_json(StrategyChoice const& strategy);
+/// `{"name": "fsdp2", "recompute": "full"}`: what a scenario's "strategy" says of a plan that was chosen here. Reading
+/// it gives the plan's strategy, groups, recomputation and offload again.
+[[nodiscard]] io::Node strategy_node(strategies::Plan const& plan);
+
+/// The options of the strategy that no column shows: "reshard_after_forward false", "HYBRID_SHARD".
+[[nodiscard]] std::string other_options(strategies::Plan const& plan);
 
 /// "none", "selective", "full every 2", "full in segments of 9".
-[[nodiscard]] std::string recompute_text(WorkChoice const& choice);
+[[nodiscard]] std::string recompute_text(strategies::Kernels const& kernels);
 
 }  // namespace twinstep::explore::plan

@@ -27,6 +27,9 @@ struct Change {
 /// A value as an option gives it: JSON, or a plain string. `name` is what messages call it. Throws InputError.
 [[nodiscard]] Node read_value(std::string const& name, std::string_view text);
 
+/// The value as if it had been written in a text of this name.
+[[nodiscard]] Node written_in(std::string name, Node const& value);
+
 /// A change that the program makes. Errors name the --set that makes it too.
 [[nodiscard]] Change change_to(std::string path, Node const& value);
 

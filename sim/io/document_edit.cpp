@@ -127,12 +127,12 @@ ValuePtr replaced(ValuePtr const& base, std::span<std::string_view const> keys, 
 }
 
 /// The value and all in it, as if they had been written in `source`.
-ValuePtr written_in(std::shared_ptr<Source const> const& source, Value const& value) {
+ValuePtr rewritten(std::shared_ptr<Source const> const& source, Value const& value) {
   auto copy = std::make_shared<Value>(Value{value.content, source, 0});
   if (auto* array = std::get_if<Value::Array>(&copy->content))
-    for (auto& element : *array) element = written_in(source, *element);
+    for (auto& element : *array) element = rewritten(source, *element);
   if (auto* object = std::get_if<Value::Object>(&copy->content))
-    for (auto& member : *object) member = {member.key, 0, written_in(source, *member.value)};
+    for (auto& member : *object) member = {member.key, 0, rewritten(source, *member.value)};
   return copy;
 }
 
@@ -187,10 +187,15 @@ std::vector<Change> read_changes(std::string_view option, std::vector<std::strin
   return changes;
 }
 
+Node written_in(std::string name, Node const& value) {
+  auto source = Source{.name = std::move(name), .text = document_line(value), .has_lines = false};
+  return Node{rewritten(std::make_shared<Source const>(std::move(source)), value.value())};
+}
+
 Change change_to(std::string path, Node const& value) {
   auto source = Source{.name = {}, .text = plain_text(value), .has_lines = false};
   source.name = fmt::format("--set {}", one_line(fmt::format("{}={}", path, source.text)));
-  return {std::move(path), Node{written_in(std::make_shared<Source const>(std::move(source)), value.value())}};
+  return {std::move(path), Node{rewritten(std::make_shared<Source const>(std::move(source)), value.value())}};
 }
 
 std::string text_of(Change const& change) {

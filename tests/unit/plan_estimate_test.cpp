@@ -5,6 +5,7 @@
 
 #include "explore/ask/ask.hpp"
 #include "explore/plan/search.hpp"
+#include "sim/io/document_text.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/plan_question.hpp"
 
@@ -35,11 +36,11 @@ std::vector<Compared> compared(plan::Setup const& asked, plan::Space const& spac
     scenario.plan = candidate.plan;
     auto const outcome = run_step(scenario, {.replays_allocator = false});
     auto const& summary = std::get<Run>(outcome).summary;
-    out.push_back(
-        {candidate.estimate.step_time.count(), to_seconds(summary.step_time).count(),
-         static_cast<double>(candidate.estimate.least_memory.count()),
-         static_cast<double>(summary.peak.total().count()),
-         strategy_json(candidate.strategy, candidate.work) + " × " + std::to_string(candidate.work.micro_batch)});
+    out.push_back({candidate.estimate.step_time.count(), to_seconds(summary.step_time).count(),
+                   static_cast<double>(candidate.estimate.least_memory.count()),
+                   static_cast<double>(summary.peak.total().count()),
+                   io::document_line(plan::strategy_node(candidate.plan)) + " × " +
+                       std::to_string(candidate.plan.batch.micro_batch)});
   }
   return out;
 }

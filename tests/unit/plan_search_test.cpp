@@ -5,6 +5,8 @@
 #include "explore/plan/planner.hpp"
 #include "explore/plan/search.hpp"
 #include "explore/plan/steady_step.hpp"
+#include "sim/io/document_text.hpp"
+#include "strategies/plan/read_plan.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/plan_question.hpp"
 
@@ -97,7 +99,7 @@ TEST_CASE("no part of a step is too large where the whole just fits, and mostly 
   auto told_by_half = 0;
   for (std::size_t i = 0; i < space.candidates.size(); i += space.candidates.size() / 20) {
     auto const& candidate = space.candidates[i];
-    INFO(strategy_json(candidate.strategy, candidate.work) << " × " << candidate.work.micro_batch);
+    INFO(io::document_line(strategy_node(candidate.plan)) << " × " << candidate.plan.batch.micro_batch);
     auto scenario = asked.scenario;
     scenario.plan = candidate.plan;
     auto const whole = *plan::simulate_steadily(scenario);
@@ -133,21 +135,36 @@ TEST_CASE("plans that run alike are found once", "[plan]") {
   REQUIRE(plans.size() == 8);
   for (std::size_t i = 0; i < plans.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) {
-      INFO(strategy_json(plans[i].candidate.strategy, plans[i].candidate.work));
-      INFO(strategy_json(plans[j].candidate.strategy, plans[j].candidate.work));
+      INFO(io::document_line(strategy_node(plans[i].candidate.plan)));
+      INFO(io::document_line(strategy_node(plans[j].candidate.plan)));
       CHECK_FALSE((plans[i].summary.step_time == plans[j].summary.step_time &&
                    plans[i].summary.reserved_peak.total() == plans[j].summary.reserved_peak.total()));
     }
 }
 
 TEST_CASE("states go to drives where nodes have them, and nowhere else", "[plan]") {
-  auto const is_on_drives = [](plan::StrategyChoice const& choice) {
-    return choice.offload.find("nvme") != std::string::npos;
+  auto const is_on_drives = [](strategies::Plan const& choice) {
+    return choice.states.offload.optimizer == strategies::OffloadPlace::kNvme;
   };
   auto const with = plan::strategy_choices({.ranks = 8, .gpus_per_node = 8, .has_drives = true});
   auto const without = plan::strategy_choices({.ranks = 8, .gpus_per_node = 8});
   CHECK(std::ranges::count_if(with, is_on_drives) == 3);
   CHECK(std::ranges::none_of(without, is_on_drives));
+}
+
+TEST_CASE("what a scenario says of a chosen plan is the plan when it is read", "[plan]") {
+  auto const asked = tests::plan_question("llama-2-7b-4xh100.json", {tests::kEightLayers, "training.global_batch=64"});
+  auto const& [scenario, training, searched] = asked;
+  auto const space = plan::estimate_all(asked);
+  REQUIRE(space.candidates.size() > 100);
+  for (auto const* const candidates : {&space.candidates, &space.too_large})
+    for (auto const& [plan, estimate] : *candidates) {
+      auto const written = strategy_node(plan);
+      INFO(io::document_line(written));
+      auto read = strategies::read_plan(training, written, scenario.model, scenario.cluster->gpus());
+      read.batch.micro_batch = plan.batch.micro_batch;  // which is not the strategy's
+      CHECK(read == plan);
+    }
 }
 
 TEST_CASE("the front is that of everything that fits, searched or not", "[plan]") {
