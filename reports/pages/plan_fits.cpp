@@ -109,12 +109,9 @@ reports::PageTable reasons_table(std::vector<RejectedPlans> const& rejected) {
 void add_fits(reports::Page& page, Plans const& plans) {
   if (!plans.minimum.empty()) page.sections.push_back(fewest_section(plans));
   if (plans.rejected.empty()) return;
-  auto section = reports::Section{.title = "Strategies that do not fit"};
   auto const groups = grouped(plans.rejected);
-  if (groups.empty())
-    section.text = "Each of them has plans that fit.";
-  else
-    section.tables.push_back(rejected_table(groups, plans.minimum.size() > 1));
+  auto section = reports::Section{.title = groups.empty() ? "What does not fit" : "Strategies that do not fit"};
+  if (!groups.empty()) section.tables.push_back(rejected_table(groups, plans.minimum.size() > 1));
   section.tables.push_back(reasons_table(plans.rejected));
   page.sections.push_back(std::move(section));
 }

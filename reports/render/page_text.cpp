@@ -44,12 +44,16 @@ std::string copied_text(std::vector<std::string> const& lines) {
   return text;
 }
 
-bool has_only_charts(Section const& section) {
-  return !section.charts.empty() && section.tables.empty() && section.notes.empty() && section.code.empty();
+/// Whether all that the section has beside its text is left out or folded away.
+bool is_hidden(Section const& section, Charts charts) {
+  auto const has_any = !section.charts.empty() || !section.tables.empty();
+  return has_any && (charts == Charts::kLeftOut || section.charts.empty()) && section.notes.empty() &&
+         section.code.empty() &&
+         std::ranges::none_of(section.tables, [](PageTable const& table) { return table.fold.empty(); });
 }
 
 std::string section_text(Section const& section, TextStyle const& style, Charts charts) {
-  if (charts == Charts::kLeftOut && has_only_charts(section)) return {};
+  if (is_hidden(section, charts)) return {};
   auto text = heading(section.title, style) + paragraph(section.text, "", style);
   for (auto const& chart : section.charts)
     if (chart.fold.empty() && charts == Charts::kDrawn)

@@ -8,12 +8,12 @@
 
 namespace twinstep::reports {
 
-/// Whether charts are drawn with characters; without them sections that are nothing but charts are left out too.
+/// Whether charts are drawn with characters.
 enum class Charts : std::uint8_t { kDrawn, kLeftOut };
 
 /// The page for a terminal, in lines of at most `style.width` columns where tables allow it: texts, charts, tables,
-/// notes and lines of code that are not folded away. Lines of code are never cut. Control characters in texts are
-/// escaped. The same page always gives the same text.
+/// notes and lines of code that are not folded away. A section of which nothing is shown is left out. Lines of code are
+/// never cut. Control characters in texts are escaped. The same page always gives the same text.
 [[nodiscard]] std::string page_text(Page const& page, TextStyle const& style, Charts charts = Charts::kDrawn);
 
 }  // namespace twinstep::reports

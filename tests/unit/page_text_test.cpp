@@ -201,6 +201,11 @@ TEST_CASE("a section has its tables, notes that stand for themselves, and code a
   CHECK(text == "P\n\nS\na\n-\n1\n- first\n  note\n- second\n  twinstep simulate x.json \\\n    --set 'a=1'\n");
 }
 
+TEST_CASE("a section of which all is folded away is left out", "[reports][page_text]") {
+  auto const section = Section{.title = "S", .tables = {{.headers = {"a"}, .rows = {{"1"}}, .fold = "all of it"}}};
+  CHECK(page_text({.title = "P", .sections = {section}}, {}) == "P\n");
+}
+
 TEST_CASE("without charts a section of nothing else is left out", "[reports][page_text]") {
   auto drawn = Section{.title = "drawn", .charts = {bars(false, {4, 2}, {1, 4})}};
   auto both = drawn;
