@@ -162,7 +162,9 @@ TEST_CASE("a strategy that fits on no number of GPUs is told once, all of them i
 }
 
 TEST_CASE("an answer says what was searched and what is not modelled", "[cli][plan]") {
-  CHECK_THAT(asked({"--top", "1"}).out, Catch::Contains("searched: data parallelism"));
+  auto text = asked({"--top", "1"}).out;
+  std::ranges::replace(text, '\n', ' ');
+  CHECK_THAT(text, Catch::Contains("searched: data parallelism"));
   CHECK_THAT(std::string{answer({"--top", "1"}).at("searched").string()}, Catch::Contains("not modelled yet"));
 }
 
@@ -288,17 +290,14 @@ TEST_CASE("the page of an answer has what-ifs, what was searched, and the plan o
       asked({"--gpus", "16", "--strategy", "zero-3", "--what-if", "cluster.fabric.port=40 Gb/s", "--json"}).out);
   REQUIRE(run_twinstep({"report", "plan.json", "--json", "page.json"}, folder.path("")).exit_code == 0);
   auto const page = io::parse_file(folder.path("page.json"));
-  CHECK_THAT(std::string{page.at("text").string()}, Catch::Contains("Searched: data parallelism"));
-  auto rows = std::map<std::string, std::vector<io::Node>>{};  // the first, by title of the table
+  CHECK_THAT(std::string{page.at("text").string()}, Catch::Contains("searched: data parallelism"));
+  auto sections = std::map<std::string, io::Node>{};
   for (auto const& section : page.at("sections").elements())
-    if (auto const tables = section.find("tables"))
-      for (auto const& table : tables->elements())
-        if (auto const all = table.at("rows").elements(); !all.empty())
-          rows[std::string{table.at("title").string()}] = all.front().elements();
-  CHECK(rows.at("The best plan before and after each change").front().string() == "cluster.fabric.port=40 Gb/s");
-  CHECK(rows.at("The fewest GPUs")[1].string() == "8");
-  CHECK_THAT(std::string{rows.at("The fewest GPUs")[2].string()},
-             Catch::StartsWith("zero-3") || Catch::StartsWith("ddp"));
+    sections.emplace(std::string{section.at("title").string()}, section);
+  auto const what_if = sections.at("With cluster.fabric.port=40 Gb/s").at("tables").elements().front();
+  CHECK(what_if.at("rows").elements().front().elements().front().string() == "16");
+  CHECK_THAT(std::string{sections.at("Fewest GPUs").at("notes").elements().front().string()},
+             Catch::StartsWith("8 GPUs at least fit, by zero-3") || Catch::StartsWith("8 GPUs at least fit, by ddp"));
 }
 
 TEST_CASE("clusters are compared by their own prices, in tables of 80 columns", "[cli][plan]") {
