@@ -20,7 +20,7 @@ using namespace strategies;
 
 namespace {
 
-constexpr int kSteps = 3;
+constexpr int kStepsOnMesh = 3;
 using Strings = std::vector<std::string>;
 
 /// Those strategies that have all parameters in a flat buffer of this layout between steps.
@@ -129,7 +129,7 @@ std::vector<double> train(MeshJob const& job) {
       cpu::Environment{[&](RankId rank, std::string_view name, std::string_view scope, std::span<double> values) {
         initialise(job, matrices, rank, name, scope, values);
       }};
-  for (int i = 0; i < kSteps; ++i) CHECK(find_violations(program, cpu::run(program, environment)) == Strings{});
+  for (int i = 0; i < kStepsOnMesh; ++i) CHECK(find_violations(program, cpu::run(program, environment)) == Strings{});
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(program.grids.world_size()); ++rank)
     for (std::size_t set = 0; set < job.step.sets.size(); ++set) {
       auto const scope = set == 0 ? std::string{} : "parameters." + std::to_string(set);
