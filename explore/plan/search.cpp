@@ -16,8 +16,7 @@
 #include "sim/base/check.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/change.hpp"
-#include "strategies/plan/check_plan.hpp"
-#include "strategies/plan/read_training.hpp"
+#include "strategies/plan/read_parts.hpp"
 
 namespace twinstep::explore::plan {
 namespace {

@@ -1,5 +1,3 @@
-#include "strategies/model/read_cnn.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

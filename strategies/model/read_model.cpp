@@ -8,7 +8,6 @@
 #include "sim/base/check.hpp"
 #include "strategies/model/cnn_layout.hpp"
 #include "strategies/model/hf_config.hpp"
-#include "strategies/model/read_cnn.hpp"
 
 namespace twinstep::strategies {
 namespace {

@@ -35,6 +35,9 @@ struct HeadKeys {
 /// is not read. Throws where they do not divide.
 void read_heads(io::Node const& object, HeadKeys const& keys, std::int64_t kv_heads, Transformer& model);
 
+/// A residual network: {"family": "cnn", "name": "resnet50"}, or its stages.
+[[nodiscard]] Cnn read_cnn(io::Node const& spec);
+
 /// Throws if the sizes multiply to more than 10^15 parameters, which no model has and no counter should meet.
 void check_parameter_count(io::Node const& object, ModelSpec const& model);
 

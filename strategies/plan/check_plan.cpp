@@ -1,11 +1,9 @@
-#include "strategies/plan/check_plan.hpp"
-
 #include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
 
-#include "strategies/plan/read_recompute.hpp"
+#include "strategies/plan/read_parts.hpp"
 
 namespace twinstep::strategies {
 namespace {

@@ -1,5 +1,3 @@
-#include "strategies/plan/read_options.hpp"
-
 #include <algorithm>
 #include <array>
 #include <bitset>
@@ -9,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "strategies/model/read_model.hpp"
+#include "strategies/plan/read_parts.hpp"
 
 namespace twinstep::strategies {
 namespace {

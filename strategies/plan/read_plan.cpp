@@ -3,10 +3,7 @@
 #include <fmt/core.h>
 
 #include "strategies/model/read_model.hpp"
-#include "strategies/plan/check_plan.hpp"
-#include "strategies/plan/read_options.hpp"
-#include "strategies/plan/read_recompute.hpp"
-#include "strategies/plan/read_training.hpp"
+#include "strategies/plan/read_parts.hpp"
 
 namespace twinstep::strategies {
 namespace {

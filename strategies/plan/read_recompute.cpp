@@ -1,9 +1,9 @@
-#include "strategies/plan/read_recompute.hpp"
-
 #include <cmath>
 #include <numeric>
 
 #include <fmt/core.h>
+
+#include "strategies/plan/read_parts.hpp"
 
 namespace twinstep::strategies {
 namespace {

@@ -1,5 +1,3 @@
-#include "strategies/plan/read_training.hpp"
-
 #include <array>
 #include <span>
 #include <string_view>
@@ -8,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "strategies/model/read_model.hpp"
+#include "strategies/plan/read_parts.hpp"
 
 namespace twinstep::strategies {
 namespace {

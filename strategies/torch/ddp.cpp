@@ -1,15 +1,47 @@
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "strategies/parts/autocast.hpp"
 #include "strategies/parts/clipping.hpp"
 #include "strategies/parts/states.hpp"
 #include "strategies/torch/ddp_buckets.hpp"
-#include "strategies/torch/module_buffers.hpp"
 
 namespace twinstep::strategies {
 namespace {
 
 using namespace program;
+
+/// What a model keeps beside its parameters, such as the running statistics of batch norms: fp32, the same on every
+/// rank once rank 0 has handed out its own.
+class ModuleBuffers {
+ public:
+  explicit ModuleBuffers(StepContext& context) : context_{context} {
+    if (auto const elements = context.model.buffer_elements; elements > 0)
+      buffers_ = persistent_buffer(context, "module_buffers", elements, DataType::kFp32, MemoryCategory::kParameters);
+  }
+
+  /// Hands rank 0's to all, flattened into stretches of at most 250 MiB and copied back; compute goes on afterwards.
+  /// Nothing without buffers. Source: torch/nn/parallel/distributed.py, _sync_module_buffers, broadcast_bucket_size.
+  void hand_out(Lane lane) {
+    constexpr std::int64_t kMostElements = (std::int64_t{250} << 20) / 4;
+    if (!buffers_.exists()) return;
+    auto const name = context_.program.name("module_buffers.broadcast");
+    auto const total = context_.model.buffer_elements;
+    for (std::int64_t begin = 0; begin < total; begin += kMostElements) {
+      auto const part = Region{buffers_, begin, std::min(kMostElements, total - begin)};
+      auto const flat = context_.role.whole(context_.role.buffer(
+          {.name = name, .elements = part.elements, .type = DataType::kFp32, .category = MemoryCategory::kBuckets}));
+      auto const flattened = copy_kernel(context_, context_.compute, name, part, flat);
+      context_.role.wait(context_.compute, broadcast(context_, lane, name, flat, 0, flattened));
+      copy_kernel(context_, context_.compute, name, flat, part);
+    }
+  }
+
+ private:
+  StepContext& context_;
+  BufferId buffers_;  // none if there are none
+};
 
 /// PyTorch's DistributedDataParallel: every rank holds the whole model. Backward makes each gradient as a tensor of its
 /// own (.grad); the reducer copies it into its bucket, divided by the number of ranks, and reduces the buckets as they
@@ -54,7 +86,7 @@ class Ddp : public DataParallel {
     weights_.begin_micro_step();
     // A forward that follows one without sync finds buffers as they were.
     auto const follows_sync = context_.is_first_micro_step() || !options_.no_sync;
-    if (options_.broadcast_buffers && follows_sync) module_buffers_.broadcast(lane_);
+    if (options_.broadcast_buffers && follows_sync) module_buffers_.hand_out(lane_);
   }
   void before_module(ModuleId module, Pass pass) override { weights_.before_module(module, pass); }
 

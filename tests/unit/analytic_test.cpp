@@ -1,5 +1,6 @@
 #include "strategies/analytic/formulas.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/formulas.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;

@@ -59,6 +59,17 @@ TEST_CASE("every framework's options are read under its own names", "[plan]") {
   CHECK(megatron.strategy == MegatronOptions{.grad_reduce_in_fp32 = false, .bucket_size = 1000});
 }
 
+TEST_CASE("a strategy is known by its options, and keeps them in another stage of the same code", "[plan]") {
+  for (auto const& traits : kStrategies) {
+    auto const name = *find_enum<StrategyName>(traits.name);
+    CHECK(Strategy{name}.name() == name);
+    CHECK(name_of(Strategy{name}) == traits.name);
+  }
+  auto const first = Strategy{DeepSpeedOptions{.stage = 1, .reduce_bucket_size = 7}};
+  CHECK(first.changed_to(StrategyName::kDeepSpeed3) == Strategy{DeepSpeedOptions{.stage = 3, .reduce_bucket_size = 7}});
+  CHECK(first.changed_to(StrategyName::kZero3) == Strategy{StrategyName::kZero3});
+}
+
 TEST_CASE("FSDP2 frees parameters after forward, keeps them, or keeps shards of them", "[plan]") {
   auto const reshard = [](std::string const& value) {
     return plan_of(R"({"name": "fsdp2", "reshard_after_forward": )" + value + "}")
