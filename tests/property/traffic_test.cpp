@@ -18,10 +18,10 @@ namespace {
 std::vector<program::StepProgram> programs() {
   auto const model = strategies::ModelSpec{tests::tiny_llama()};
   auto fsdp = tests::fsdp_plan(strategies::StrategyName::kFsdp2, 8);
-  fsdp.sequence_length = 32;
+  fsdp.batch.sequence_length = 32;
   auto hsdp = tests::fsdp_plan(strategies::StrategyName::kFsdp2, 16);
-  hsdp.sequence_length = 32;
-  hsdp.shard_group = 8;
+  hsdp.batch.sequence_length = 32;
+  hsdp.parallel.shard_group = 8;
   auto out = std::vector<program::StepProgram>{};
   out.push_back(tests::compiled(model, fsdp));
   out.push_back(tests::compiled(model, hsdp));
