@@ -17,6 +17,7 @@ if(TWINSTEP_CCACHE)
 endif()
 
 set(TWINSTEP_SANITIZE "" CACHE STRING "Sanitizers to build with: \"\", \"address,undefined\" or \"thread\"")
+option(TWINSTEP_SANITIZE_ALL "With sanitizers also what only asks and words answers" OFF)
 option(TWINSTEP_COVERAGE "Instrument for gcov" OFF)
 option(TWINSTEP_WERROR "Treat warnings as errors" ON)
 
@@ -47,12 +48,18 @@ add_library(twinstep_precompiled STATIC ${CMAKE_BINARY_DIR}/generated/precompile
 target_link_libraries(twinstep_precompiled PRIVATE twinstep_flags)
 target_precompile_headers(twinstep_precompiled PRIVATE ${TWINSTEP_STANDARD_HEADERS})
 
-# twinstep_library(NAME [PRESENTATION] SOURCES … HEADERS … DEPENDS … PRIVATE …)
-#   DEPENDS: libraries whose headers this one's headers or sources include; PRIVATE: third parties behind its door.
-#   PRESENTATION: makes texts of results, in milliseconds after seconds of simulation. It is optimised a little only, as
-#   most of the time to compile it is generation of code (at -O1 a quarter less than at -O3).
+# What reads options and files and words answers runs once a command; what simulates runs a million times. The first is
+# optimised a little only: generating code is most of the time to compile it (-O1 takes a quarter less than -O3). Not at
+# -O0: where both use one template of the standard library, the linker may keep the first one's code.
+function(twinstep_runs_once_a_command target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+endfunction()
+
+# twinstep_library(NAME [ONCE_A_COMMAND] SOURCES … HEADERS … DEPENDS … PRIVATE …)
+#   ONCE_A_COMMAND: see above; DEPENDS: libraries whose headers this one's headers or sources include; PRIVATE: third
+#   parties behind its door.
 function(twinstep_library name)
-  cmake_parse_arguments(ARG "PRESENTATION" "" "SOURCES;HEADERS;DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "ONCE_A_COMMAND" "" "SOURCES;HEADERS;DEPENDS;PRIVATE" ${ARGN})
   if(ARG_SOURCES)
     add_library(${name} STATIC ${ARG_SOURCES})
     set(scope PUBLIC)
@@ -64,8 +71,8 @@ function(twinstep_library name)
   endif()
   target_sources(${name} ${scope} FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${ARG_HEADERS})
   target_link_libraries(${name} ${scope} twinstep_flags ${ARG_DEPENDS})
-  if(ARG_PRESENTATION)
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+  if(ARG_ONCE_A_COMMAND)
+    twinstep_runs_once_a_command(${name})
   endif()
 endfunction()
 

@@ -14,7 +14,7 @@ twinstep_library(sim_io
 # Configurations of other programs: yaml-cpp and toml11 stay behind one file each.
 find_package(yaml-cpp REQUIRED)
 find_package(toml11 REQUIRED)
-twinstep_library(sim_io_formats
+twinstep_library(sim_io_formats ONCE_A_COMMAND
   SOURCES io/foreign_tree.cpp io/toml.cpp io/yaml.cpp
   HEADERS io/foreign_tree.hpp io/other_formats.hpp
   DEPENDS sim_io

@@ -17,8 +17,7 @@ if(TARGET validate_gloo)
   twinstep_test(unit_gloo
     SOURCES unit/gloo_collectives_test.cpp unit/gloo_failures_test.cpp unit/gloo_parts_test.cpp support/shared_numbers.cpp cli/run_twinstep.cpp
     DEPENDS tests_conformance validate_gloo)
-  target_compile_definitions(unit_gloo PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>"
-                                               TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
+  target_compile_definitions(unit_gloo PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>")
   twinstep_test(conformance_gloo
     SOURCES conformance/gloo_conformance_test.cpp conformance/gloo_training_test.cpp conformance/training.cpp
             support/shared_numbers.cpp

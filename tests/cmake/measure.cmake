@@ -6,10 +6,5 @@ if(TARGET validate_cpu)
                                           DEPENDS validate_measure_backends validate_cpu tests_fake_cuda)
 endif()
 
-twinstep_test(cli_measure SOURCES cli/run_twinstep.cpp cli/measure_test.cpp
-                          DEPENDS validate_score validate_records validate_measure_backends NOT_SANITIZED)
-if(TARGET cli_measure)
-  target_compile_definitions(cli_measure PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>"
-                                                 TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
-  add_dependencies(cli_measure twinstep)
-endif()
+twinstep_test(cli_measure SOURCES cli/measure_test.cpp
+                          DEPENDS validate_score validate_records validate_measure_backends NOT_SANITIZED RUNS_PROGRAM)

@@ -2,5 +2,4 @@ twinstep_test(unit_model
   SOURCES unit/analytic_test.cpp unit/hf_config_test.cpp unit/model_cnn_test.cpp unit/model_gradient_test.cpp
           unit/model_kept_test.cpp unit/model_kernels_test.cpp unit/model_test.cpp unit/model_work_test.cpp
   DEPENDS strategies_model tests_schema)
-target_compile_definitions(unit_model PRIVATE TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
 twinstep_test(unit_model_programs SOURCES unit/model_programs_test.cpp DEPENDS strategies)

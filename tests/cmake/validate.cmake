@@ -13,8 +13,7 @@ twinstep_test(unit_importers
 target_compile_definitions(unit_importers PRIVATE TWINSTEP_FIXTURES="${CMAKE_CURRENT_SOURCE_DIR}/fixtures")
 
 twinstep_test(unit_launch SOURCES unit/launch_test.cpp cli/run_twinstep.cpp DEPENDS validate_launch)
-target_compile_definitions(unit_launch PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>"
-                                               TWINSTEP_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
+target_compile_definitions(unit_launch PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>")
 
 
 # Training steps of others, and kernels that calibrate a GPU.
