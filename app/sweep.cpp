@@ -76,14 +76,14 @@ class Interruption {
 };
 
 /// Tells on standard error how far a sweep is: a bar that moves on a terminal, a line every half minute elsewhere.
-class Progress {
+class ProgressBar {
  public:
-  explicit Progress(std::int64_t total) : advance_{.total = total}, is_terminal_{isatty(STDERR_FILENO) != 0} {}
-  ~Progress() {
+  explicit ProgressBar(std::int64_t total) : advance_{.total = total}, is_terminal_{isatty(STDERR_FILENO) != 0} {}
+  ~ProgressBar() {
     if (has_bar_) fmt::print(stderr, "\r\x1b[K");
   }
-  Progress(Progress const&) = delete;
-  Progress& operator=(Progress const&) = delete;
+  ProgressBar(ProgressBar const&) = delete;
+  ProgressBar& operator=(ProgressBar const&) = delete;
 
   /// One more point is answered.
   void advance() {
@@ -140,7 +140,7 @@ class Leader {
   /// Answers all points that are not in the file yet, together with the other processes of `job` if there is one.
   void run(MpiJob* job) {
     auto const interruption = Interruption{ledger_};
-    auto progress = Progress{ledger_.size()};
+    auto progress = ProgressBar{ledger_.size()};
     auto const take = [&](Answer const& answer) {
       progress.advance();
       if (answer) writer_->add(*answer);
