@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 blank() {
   sed -E -e 's/"wall_s": [0-9.e+-]+/"wall_s": 0/g' -e 's/20[0-9]{2}-[0-9]{2}-[0-9]{2}/DATE/g' \
     -e 's/[0-9.]+ (s|ms|us) (of wall time|on [0-9]+ threads?)/TIME \2/g' -e "s#$work#WORK#g" \
-    -e 's/, [0-9.]+ [mu]?s( \([0-9,]+ a second\))/, TIME/g' -e 's/[0-9.]+ [mun]?s, [0-9]+ threads?/TIME/g' -e 's/[0-9,]+ a second/MANY a second/' \
+    -e 's/, [0-9.]+ [mu]?s( \([0-9,]+ a second\))/, TIME/g' -e 's/[0-9.]+ [mun]?s, [0-9]+ threads?/TIME/g' -e 's/[0-9.,]+ a second/MANY a second/' \
     -e 's/ in [0-9.]+ (m?s)\b/ in TIME/g'
 }
 # ask NAME ARGUMENT…: standard output, standard error and the exit code, in one file.
