@@ -4,6 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "explore/ask/ask.hpp"
 #include "explore/ask/question.hpp"
 #include "explore/plan/search.hpp"
 
@@ -15,8 +16,8 @@ using namespace twinstep;
 using namespace twinstep::explore;
 
 plan::Setup setup_of(std::string const& scenario, std::vector<std::string> const& settings) {
-  auto const question = setup_of(io::parse_file(std::string{TWINSTEP_SOURCE_FOLDER} + "/examples/" + scenario),
-                                 io::read_changes("--set", settings));
+  auto const question = question_of(io::parse_file(std::string{TWINSTEP_SOURCE_FOLDER} + "/examples/" + scenario),
+                                    io::read_changes("--set", settings));
   auto const one_sequence = question.with("training.micro_batch", io::value_node(std::int64_t{1}));
   return {read_scenarios(question).front(), one_sequence.changed().at("training"), {}};
 }
@@ -37,7 +38,7 @@ void closed_form(benchmark::State& state) {
 
 void folded(benchmark::State& state) {
   auto const question = setup_of("llama-2-7b-4xh100.json", {"strategy={\"name\": \"zero-2\"}"});
-  for (auto _ : state) benchmark::DoNotOptimize(run_variation(question.scenario));
+  for (auto _ : state) benchmark::DoNotOptimize(run_step(question.scenario, {}, Checks::kNone));
   state.counters["simulations_per_s"] = benchmark::Counter(1, benchmark::Counter::kIsIterationInvariantRate);
 }
 
