@@ -37,7 +37,6 @@ Computation::Computation(StepContext& context, std::span<ParameterSet const> set
     for (auto const& kernel : unit.backward) kind.backward.push_back(context.program.name(kernel.name));
     kind.is_used_forward = slots_used(unit, unit.forward);
     kind.is_used_backward = slots_used(unit, unit.backward);
-    kind.is_weight_gradient = weight_gradient_kernels(unit);
   }
   for (auto const unit : context.model.units) names_.push_back(context.program.name(unit_name(context.model, unit)));
 }
@@ -286,12 +285,17 @@ void Computation::backward(std::size_t unit, Gradients gradients) {
     if (slots[slot].kind == SlotKind::kInputGradient) flight_->gradient = regions(unit)[slot];
 }
 
+bool Computation::is_weight_gradient(std::size_t unit, std::size_t kernel) {
+  auto& known = kinds_[static_cast<std::size_t>(context_.model.units[unit].kind)].is_weight_gradient;
+  if (known.empty()) known = weight_gradient_kernels(work(unit));
+  return known[kernel];
+}
+
 void Computation::backward_kernels(std::size_t unit, Gradients gradients) {
   auto const pass = gradients == Gradients::kWeight ? Pass::kWeightGradient : Pass::kBackward;
   auto const& kernels = work(unit).backward;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    auto const is_weight_gradient = kind(unit).is_weight_gradient[i];
-    if (gradients != Gradients::kAll && is_weight_gradient != (gradients == Gradients::kWeight)) continue;
+    if (gradients != Gradients::kAll && is_weight_gradient(unit, i) != (gradients == Gradients::kWeight)) continue;
     auto const op = emit(unit, kernels[i], kind(unit).backward[i], pass);
     for (auto const& [context, strategy] : sets_)
       for (auto const tensor : context.parameters.completed_by(unit, i))

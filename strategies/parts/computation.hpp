@@ -75,7 +75,7 @@ class Computation {
     std::vector<NameId> backward;
     std::vector<bool> is_used_forward;  // by slot
     std::vector<bool> is_used_backward;
-    std::vector<bool> is_weight_gradient;  // of backward kernels
+    std::vector<bool> is_weight_gradient;  // of backward kernels; made when a schedule first asks
   };
 
   [[nodiscard]] UnitWork const& work(std::size_t unit) const { return context_.model.work(context_.model.units[unit]); }
@@ -106,6 +106,7 @@ class Computation {
   OpId communicate(UnitCollective const& collective, NameId name);
   void backward(std::size_t unit, Gradients gradients);
   void backward_kernels(std::size_t unit, Gradients gradients);
+  [[nodiscard]] bool is_weight_gradient(std::size_t unit, std::size_t kernel);
   void enter_module(std::size_t unit, Kernel const& kernel, Pass pass);
   void leave_module();
 
