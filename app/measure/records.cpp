@@ -4,7 +4,7 @@
 
 #include "app/output.hpp"
 #include "app/today.hpp"
-#include "hw_profiles/reader.hpp"
+#include "hw_profiles/facts.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/version.hpp"
 #include "sim/io/document_text.hpp"
@@ -26,7 +26,7 @@ MeasuredRecords::MeasuredRecords(MeasureOptions const& options) : options_{optio
   if (!cluster_->is(io::Node::Type::kObject))
     cluster_->fail("found no object, expected the physical facts of the machine",
                    R"(write it like {"gpu": "h100", "gpus_per_node": 8, "nodes": 2})");
-  static_cast<void>(hw_profiles::read_cluster(*cluster_));  // now, not when all is measured
+  static_cast<void>(hw_profiles::read_facts(*cluster_));  // now, not when all is measured
 }
 
 void MeasuredRecords::belong_to(measure::Job const& job) {

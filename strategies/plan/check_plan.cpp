@@ -65,12 +65,12 @@ struct CheckOptions {
   void operator()(auto const&) const {}
 };
 
-/// The strategies that offload so far, those that go farthest first: "use deepspeed-3, fsdp1 or fsdp2".
+/// The strategies that offload so far, by name: "use deepspeed-3, fsdp1 or fsdp2".
 std::string use_one_of(OffloadPlace OffloadLimits::*what, OffloadPlace place) {
   auto names = std::vector<std::string_view>{};
-  for (auto const farthest : {OffloadPlace::kNvme, OffloadPlace::kCpu})
-    for (auto const& traits : kStrategies)
-      if (traits.offload.*what == farthest && farthest >= place) names.push_back(traits.name);
+  for (auto const& traits : kStrategies)
+    if (traits.offload.*what >= place) names.push_back(traits.name);
+  std::ranges::sort(names);
   auto const last = names.back();
   names.pop_back();
   return names.empty() ? fmt::format("use {}", last) : fmt::format("use {} or {}", fmt::join(names, ", "), last);
