@@ -179,26 +179,20 @@ OpId Computation::emit(std::size_t unit, Kernel const& kernel, NameId name, Pass
   auto const& slots = work(unit).slots;
   auto const& places = regions(unit);
   auto adds = false;
-  accesses_.clear();
-  for (auto const& [slot, mode] : kernel.accesses) {
-    auto const index = static_cast<std::size_t>(slot);
-    auto const& tensor = slots[index];
-    if (tensor.kind == SlotKind::kParameter) {
-      auto const& [context, strategy] = set_of(unit, tensor);
-      accesses_.push_back({strategy.parameter(context.parameters.behind(unit, tensor)), mode});
-      continue;
-    }
-    // A strategy may make room for a gradient only now, so it is asked no earlier than the first kernel that writes it.
-    if (tensor.kind != SlotKind::kParameterGradient) {
-      accesses_.push_back({places[index], mode});
-      continue;
-    }
+  auto const access = [&](SlotAccess const& of) -> Access {
+    auto const& tensor = slots[static_cast<std::size_t>(of.slot)];
+    if (!is_of_parameter(tensor)) return {places[static_cast<std::size_t>(of.slot)], of.mode};
     auto const& [context, strategy] = set_of(unit, tensor);
-    auto const region = strategy.gradient(context.parameters.behind(unit, tensor));
-    auto const is_added_to = mode == AccessMode::kWrite && strategy.adds_to_gradients();
-    adds = adds || is_added_to;
-    accesses_.push_back({region, is_added_to ? AccessMode::kReadWrite : mode});
-  }
+    auto const id = context.parameters.behind(unit, tensor);
+    if (tensor.kind == SlotKind::kParameter) return {strategy.parameter(id), of.mode};
+    // A strategy may make room for a gradient only now, so it is asked no earlier than the first kernel that writes it.
+    auto const region = strategy.gradient(id);
+    if (of.mode != AccessMode::kWrite || !strategy.adds_to_gradients()) return {region, of.mode};
+    adds = true;
+    return {region, AccessMode::kReadWrite};
+  };
+  accesses_.clear();
+  for (auto const& each : kernel.accesses) accesses_.push_back(access(each));
   if (kernel.collective) return communicate(*kernel.collective, name);
   auto const* gemm = std::get_if<Gemm>(&kernel.work);
   if (!adds || gemm == nullptr)
