@@ -17,6 +17,7 @@
 #include "app/output.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/base/module.hpp"
 #include "sim/base/version.hpp"
 
 namespace {
@@ -29,6 +30,16 @@ constexpr auto kAsk = R"(Ask, change the question, see the step:
   twinstep simulate SCENARIO.json --set cluster.nodes=16 --json
   twinstep simulate SCENARIO.json --trace step.trace.json
 `twinstep SUBCOMMAND --help` tells more.)";
+
+/// Adds the subcommands: that which was typed with its options, the others with what the help says of them. Declaring
+/// all options took longer than many an answer.
+void add_subcommands(CLI::App& program, std::vector<std::string> const& arguments, int& exit_code) {
+  auto const typed = std::ranges::find_if(arguments, [](auto const& each) { return !each.starts_with("-"); });
+  for (auto const& [name, summary, add_options] : kSubcommands) {
+    auto* const command = program.add_subcommand(std::string{name}, std::string{summary});
+    if (typed != arguments.end() && *typed == name) add_options(*command, exit_code);
+  }
+}
 
 /// Every word where a subcommand stands is one. Throws InputError with the nearest.
 void check_subcommands(CLI::App* command, std::vector<std::string> const& arguments) {
@@ -69,17 +80,7 @@ int run(int argc, char** argv) {
   program.failure_message([&program](CLI::App const*, CLI::Error const& error) {
     return fmt::format("twinstep: {}; {}\n", one_line(error.what()), way_out(program));
   });
-  add_simulate(program, exit_code);
-  add_report(program, exit_code);
-  add_sweep(program, exit_code);
-  add_plan(program, exit_code);
-  add_compare(program, exit_code);
-  add_profiles(program, exit_code);
-  add_collective(program, exit_code);
-  add_validate(program, exit_code);
-  add_calibrate(program, exit_code);
-  add_import(program, exit_code);
-  add_measure(program, exit_code);
+  add_subcommands(program, {argv + 1, argv + argc}, exit_code);
   program.footer(kAsk);  // after the subcommands, which would inherit it
   check_subcommands(&program, {argv + 1, argv + argc});
   try {
@@ -104,6 +105,9 @@ int main(int argc, char** argv) {
   } catch (InputError const& error) {
     complain(error.what());
     return kInputWrong;
+  } catch (Absent const& error) {
+    complain(error.what());
+    return kSomethingAbsent;
   } catch (std::exception const& error) {
     complain(fmt::format("this is a bug in twinstep: {}", error.what()));
     return kOurBug;

@@ -7,18 +7,17 @@
 
 namespace twinstep::app {
 
-void add_calibrate(CLI::App& program, int& exit_code) {
-  auto* const command = program.add_subcommand("calibrate", "Fit a cluster's profile to measurements of it");
+void add_calibrate(CLI::App& command, int& exit_code) {
   auto const options = std::make_shared<CalibrateOptions>();
-  command->add_option("CLUSTER", options->cluster, "The profile to begin with: a name, a file or facts")->required();
+  command.add_option("CLUSTER", options->cluster, "The profile to begin with: a name, a file or facts")->required();
   command
-      ->add_option("--measurements", options->files,
-                   "JSON records, as `twinstep measure` writes\nthem, or text logs of nccl-tests")
+      .add_option("--measurements", options->files,
+                  "JSON records, as `twinstep measure` writes\nthem, or text logs of nccl-tests")
       ->required();
-  command->add_option("--out", options->out, "The calibrated profile: names CLUSTER, and\noverrides what was fitted")
+  command.add_option("--out", options->out, "The calibrated profile: names CLUSTER, and\noverrides what was fitted")
       ->required();
-  command->add_flag("--json", options->as_json, "Print one JSON document");
-  command->callback([options, &exit_code] { exit_code = calibrate(*options); });
+  command.add_flag("--json", options->as_json, "Print one JSON document");
+  command.callback([options, &exit_code] { exit_code = calibrate(*options); });
 }
 
 }  // namespace twinstep::app

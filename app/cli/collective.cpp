@@ -25,30 +25,29 @@ log beside the prediction.)";
 
 }  // namespace
 
-void add_collective(CLI::App& program, int& exit_code) {
-  auto* const command = program.add_subcommand("collective", "Predict one collective, in nccl-tests' columns");
+void add_collective(CLI::App& command, int& exit_code) {
   auto const options = std::make_shared<CollectiveOptions>();
-  command->add_option("CLUSTER", options->cluster, "A name, a file, or facts (below)")->required();
-  command->add_option("--set", options->settings, "Replace a value, e.g. cluster.nodes=16")
+  command.add_option("CLUSTER", options->cluster, "A name, a file, or facts (below)")->required();
+  command.add_option("--set", options->settings, "Replace a value, e.g. cluster.nodes=16")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--op", options->op, kOpHelp);
-  command->add_option("--ranks", options->ranks, "Ranks, one on each GPU (all GPUs)");
-  command->add_option("-b", options->smallest, "Smallest size, such as 8, 64K, 1M (8)")->type_name("SIZE");
-  command->add_option("-e", options->largest, "Largest size, such as 128M, 16G (1G)")->type_name("SIZE");
-  command->add_option("-f", options->factor, "Factor from one size to the next (2)")->check(between(2, 1'000'000));
-  command->add_option("--dtype", options->type, "Element type: fp32, bf16, fp16, … (fp32)");
-  command->add_option("--redop", options->reduction, "sum, average, max or min (sum)");
-  command->add_option("--algorithm", options->algorithm, "Force one: ring, tree, nvls, nvlstree, pat, …");
-  command->add_option("--protocol", options->protocol, "Force one: ll, ll128 or simple");
-  command->add_option("--fidelity", options->fidelity, kFidelityHelp);
-  command->add_option("--launcher", options->launcher,
-                      "How the benchmark is started, which decides the\nhost's part: process-per-gpu, one-process "
-                      "or\npython (process-per-gpu)");
-  command->add_flag("--explain", options->explains, "Print what NCCL chose from, and why");
-  command->add_flag("--json", options->as_json, "Print one JSON document");
-  command->footer(kCollective);
-  command->callback([options, &exit_code] { exit_code = collective(*options); });
+  command.add_option("--op", options->op, kOpHelp);
+  command.add_option("--ranks", options->ranks, "Ranks, one on each GPU (all GPUs)");
+  command.add_option("-b", options->smallest, "Smallest size, such as 8, 64K, 1M (8)")->type_name("SIZE");
+  command.add_option("-e", options->largest, "Largest size, such as 128M, 16G (1G)")->type_name("SIZE");
+  command.add_option("-f", options->factor, "Factor from one size to the next (2)")->check(between(2, 1'000'000));
+  command.add_option("--dtype", options->type, "Element type: fp32, bf16, fp16, … (fp32)");
+  command.add_option("--redop", options->reduction, "sum, average, max or min (sum)");
+  command.add_option("--algorithm", options->algorithm, "Force one: ring, tree, nvls, nvlstree, pat, …");
+  command.add_option("--protocol", options->protocol, "Force one: ll, ll128 or simple");
+  command.add_option("--fidelity", options->fidelity, kFidelityHelp);
+  command.add_option("--launcher", options->launcher,
+                     "How the benchmark is started, which decides the\nhost's part: process-per-gpu, one-process "
+                     "or\npython (process-per-gpu)");
+  command.add_flag("--explain", options->explains, "Print what NCCL chose from, and why");
+  command.add_flag("--json", options->as_json, "Print one JSON document");
+  command.footer(kCollective);
+  command.callback([options, &exit_code] { exit_code = collective(*options); });
 }
 
 }  // namespace twinstep::app

@@ -7,13 +7,12 @@
 
 namespace twinstep::app {
 
-void add_compare(CLI::App& program, int& exit_code) {
-  auto* const command = program.add_subcommand("compare", "Lay two timelines side by side, span by span");
+void add_compare(CLI::App& command, int& exit_code) {
   auto const options = std::make_shared<CompareOptions>();
-  command->add_option("A", options->a, "Timeline written by --trace")->required();
-  command->add_option("B", options->b, "Timeline written by --trace")->required();
-  command->add_flag("--json", options->as_json, "Print one JSON document");
-  command->callback([options, &exit_code] { exit_code = compare(*options); });
+  command.add_option("A", options->a, "Timeline written by --trace")->required();
+  command.add_option("B", options->b, "Timeline written by --trace")->required();
+  command.add_flag("--json", options->as_json, "Print one JSON document");
+  command.callback([options, &exit_code] { exit_code = compare(*options); });
 }
 
 }  // namespace twinstep::app

@@ -7,12 +7,11 @@
 
 namespace twinstep::app {
 
-void add_import(CLI::App& program, int& exit_code) {
-  auto* const command = program.add_subcommand("import", "Turn dumps, logs and traces into what we read");
-  command->require_subcommand(1);
+void add_import(CLI::App& command, int& exit_code) {
+  command.require_subcommand(1);
   using Source = ImportOptions::Source;
   auto const add = [&](std::string const& name, std::string const& text, Source source) {
-    auto* const subcommand = command->add_subcommand(name, text);
+    auto* const subcommand = command.add_subcommand(name, text);
     auto const options = std::make_shared<ImportOptions>();
     options->source = source;
     auto const has_ranks = source == Source::kKineto || source == Source::kStepTimes;

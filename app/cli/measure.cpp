@@ -92,13 +92,12 @@ void add_measure_step(CLI::App& measure, int& exit_code) {
 
 }  // namespace
 
-void add_measure(CLI::App& program, int& exit_code) {
-  auto* const command = program.add_subcommand("measure", "Measure on this machine what would be predicted");
-  command->require_subcommand(1);
-  add_measure_collective(*command, exit_code);
-  add_measure_compute(*command, exit_code);
-  add_measure_copy(*command, exit_code);
-  add_measure_step(*command, exit_code);
+void add_measure(CLI::App& command, int& exit_code) {
+  command.require_subcommand(1);
+  add_measure_collective(command, exit_code);
+  add_measure_compute(command, exit_code);
+  add_measure_copy(command, exit_code);
+  add_measure_step(command, exit_code);
 }
 
 }  // namespace twinstep::app

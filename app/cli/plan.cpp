@@ -53,36 +53,35 @@ void add_job(CLI::App& command, PlanOptions& options) {
 
 }  // namespace
 
-void add_plan(CLI::App& program, int& exit_code) {
-  auto* const command = program.add_subcommand("plan", "Find the plans that fit: speed, days, cost");
+void add_plan(CLI::App& command, int& exit_code) {
   auto const options = std::make_shared<PlanOptions>();
-  command->add_option("SCENARIO", options->scenario, "JSON file, as `simulate` takes it")->required();
-  command->add_option("--gpus", options->gpus, "How many: 512, 64,128 or 64..4096; the cluster's\nwithout")
+  command.add_option("SCENARIO", options->scenario, "JSON file, as `simulate` takes it")->required();
+  command.add_option("--gpus", options->gpus, "How many: 512, 64,128 or 64..4096; the cluster's\nwithout")
       ->type_name("RANGE");
-  command->add_option("--cluster", options->clusters, "In place of the scenario's; may be given several\ntimes")
+  command.add_option("--cluster", options->clusters, "In place of the scenario's; may be given several\ntimes")
       ->type_name("CLUSTER")
       ->allow_extra_args(false);
   command
-      ->add_option("--strategy", options->strategies,
-                   "Search this one only, a paper's zero-1 to zero-3\ntoo; may be given several times")
+      .add_option("--strategy", options->strategies,
+                  "Search this one only, a paper's zero-1 to zero-3\ntoo; may be given several times")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  command->add_option("--set", options->settings, "Replace a value: training.sequence_length=8192")
+  command.add_option("--set", options->settings, "Replace a value: training.sequence_length=8192")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
   command
-      ->add_option("--what-if", options->what_if,
-                   "What this would change: one path or, with commas,\nseveral together; a text that holds a comma "
-                   "goes\ninto \"…\". May be given several times")
+      .add_option("--what-if", options->what_if,
+                  "What this would change: one path or, with commas,\nseveral together; a text that holds a comma "
+                  "goes\ninto \"…\". May be given several times")
       ->type_name("PATH=VALUE,…")
       ->allow_extra_args(false);
-  command->add_option("--headroom", options->headroom, "Of each GPU's memory, left free; 5 % without")
+  command.add_option("--headroom", options->headroom, "Of each GPU's memory, left free; 5 % without")
       ->type_name("SHARE");
-  add_job(*command, *options);
-  command->add_option("--top", options->top, "Plans to print; 10 without")->check(between(1, 100));
-  command->add_flag("--json", options->as_json, "Print one JSON document");
-  command->footer(kPlanning);
-  command->callback([options, &exit_code] { exit_code = plan_training(*options); });
+  add_job(command, *options);
+  command.add_option("--top", options->top, "Plans to print; 10 without")->check(between(1, 100));
+  command.add_flag("--json", options->as_json, "Print one JSON document");
+  command.footer(kPlanning);
+  command.callback([options, &exit_code] { exit_code = plan_training(*options); });
 }
 
 }  // namespace twinstep::app

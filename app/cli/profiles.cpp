@@ -7,11 +7,10 @@
 
 namespace twinstep::app {
 
-void add_profiles(CLI::App& program, int& exit_code) {
-  auto* const command = program.add_subcommand("profiles", "The machines that the program knows");
-  command->require_subcommand(1);
+void add_profiles(CLI::App& command, int& exit_code) {
+  command.require_subcommand(1);
   auto const add = [&](std::string const& name, std::string const& text, ProfilesOptions::Action action) {
-    auto* const subcommand = command->add_subcommand(name, text);
+    auto* const subcommand = command.add_subcommand(name, text);
     auto const options = std::make_shared<ProfilesOptions>();
     options->action = action;
     if (action == ProfilesOptions::Action::kShow)

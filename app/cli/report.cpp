@@ -21,20 +21,19 @@ Several become one page. --set changes scenarios, as in `simulate`.)";
 
 }  // namespace
 
-void add_report(CLI::App& program, int& exit_code) {
-  auto* const command = program.add_subcommand("report", "Make a page of results: charts, tables, reasons");
+void add_report(CLI::App& command, int& exit_code) {
   auto const options = std::make_shared<ReportOptions>();
-  command->add_option("RESULT", options->results, "Scenarios, or files that other subcommands wrote")->required();
-  command->add_option("--set", options->settings, "Replace a value of scenarios: cluster.nodes=16")
+  command.add_option("RESULT", options->results, "Scenarios, or files that other subcommands wrote")->required();
+  command.add_option("--set", options->settings, "Replace a value of scenarios: cluster.nodes=16")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--out", options->out, "Write the page: HTML, or .md, .csv, .json, .txt")->type_name("FILE");
-  command->add_option("--markdown", options->markdown, "Write Markdown")->type_name("FILE");
-  command->add_option("--csv", options->csv, "Write the numbers of tables and charts")->type_name("FILE");
-  command->add_option("--json", options->json, "Write the page as data")->type_name("FILE");
-  command->add_flag("--text", options->as_text, "Print it for a terminal, as without any file");
-  command->footer(kResults);
-  command->callback([options, &exit_code] { exit_code = report(*options); });
+  command.add_option("--out", options->out, "Write the page: HTML, or .md, .csv, .json, .txt")->type_name("FILE");
+  command.add_option("--markdown", options->markdown, "Write Markdown")->type_name("FILE");
+  command.add_option("--csv", options->csv, "Write the numbers of tables and charts")->type_name("FILE");
+  command.add_option("--json", options->json, "Write the page as data")->type_name("FILE");
+  command.add_flag("--text", options->as_text, "Print it for a terminal, as without any file");
+  command.footer(kResults);
+  command.callback([options, &exit_code] { exit_code = report(*options); });
 }
 
 }  // namespace twinstep::app

@@ -28,24 +28,23 @@ a list from 0:
 
 }  // namespace
 
-void add_simulate(CLI::App& program, int& exit_code) {
-  auto* const command = program.add_subcommand("simulate", "Predict one training step: time, memory, waiting");
+void add_simulate(CLI::App& command, int& exit_code) {
   auto const options = std::make_shared<SimulateOptions>();
-  command->add_option("SCENARIO", options->scenario, "JSON file: cluster, model, training, strategy")->required();
-  command->add_option("--set", options->settings, "Replace a value, e.g. cluster.nodes=16")
+  command.add_option("SCENARIO", options->scenario, "JSON file: cluster, model, training, strategy")->required();
+  command.add_option("--set", options->settings, "Replace a value, e.g. cluster.nodes=16")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--fidelity", options->fidelity, kFidelityHelp)
+  command.add_option("--fidelity", options->fidelity, kFidelityHelp)
       ->check(CLI::IsMember({"exact", "folded", "closed"}));
-  command->add_flag("--why", options->why, "Say what the step waits for, and which single\nchanges would help most");
-  command->add_flag("--json", options->as_json, "Print one JSON document");
+  command.add_flag("--why", options->why, "Say what the step waits for, and which single\nchanges would help most");
+  command.add_flag("--json", options->as_json, "Print one JSON document");
   command
-      ->add_option("--trace", options->trace, "Write the timeline: a Chrome trace for\nui.perfetto.dev and `compare`")
+      .add_option("--trace", options->trace, "Write the timeline: a Chrome trace for\nui.perfetto.dev and `compare`")
       ->type_name("FILE");
-  command->add_option("--report", options->report, "Write the whole page of the scenario as HTML,\nlike `report`")
+  command.add_option("--report", options->report, "Write the whole page of the scenario as HTML,\nlike `report`")
       ->type_name("FILE");
-  command->footer(kScenario);
-  command->callback([options, &exit_code] { exit_code = simulate(*options); });
+  command.footer(kScenario);
+  command.callback([options, &exit_code] { exit_code = simulate(*options); });
 }
 
 }  // namespace twinstep::app

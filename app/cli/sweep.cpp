@@ -33,34 +33,32 @@ that breaks a constraint is left out.
 
 }  // namespace
 
-void add_sweep(CLI::App& program, int& exit_code) {
-  auto* const command = program.add_subcommand("sweep", "Predict many steps, on all cores and machines");
+void add_sweep(CLI::App& command, int& exit_code) {
   auto const options = std::make_shared<SweepOptions>();
   command
-      ->add_option("SWEEP", options->sweep,
-                   "JSON file: a base scenario and what varies.\nWithout --out a results file, to be exported")
+      .add_option("SWEEP", options->sweep,
+                  "JSON file: a base scenario and what varies.\nWithout --out a results file, to be exported")
       ->required();
-  auto* const out = command->add_option("--out", options->out, "Results file, an SQLite database")->type_name("FILE");
-  command->add_flag("--resume", options->resumes, "Go on with the results file where it is there")->needs(out);
-  command->add_option("--jobs", options->jobs, "Threads of each process; default: all cores")
+  auto* const out = command.add_option("--out", options->out, "Results file, an SQLite database")->type_name("FILE");
+  command.add_flag("--resume", options->resumes, "Go on with the results file where it is there")->needs(out);
+  command.add_option("--jobs", options->jobs, "Threads of each process; default: all cores")
       ->check(between(1, 1024))
       ->needs(out);
-  command->add_option("--max-points", options->max_points, "Refuse a larger sweep; default: 1000000")
+  command.add_option("--max-points", options->max_points, "Refuse a larger sweep; default: 1000000")
       ->check(between(std::int64_t{1}, kMostPoints))
       ->needs(out);
-  command->add_option("--fidelity", options->fidelity, kFidelityHelp)
+  command.add_option("--fidelity", options->fidelity, kFidelityHelp)
       ->check(CLI::IsMember({"exact", "folded", "closed"}))
       ->needs(out);
   command
-      ->add_flag(
-          "--skip-allocator", options->skips_allocator,
-          "Do not replay PyTorch's caching allocator: faster,\nand memory is what is allocated, no fragmentation")
+      .add_flag("--skip-allocator", options->skips_allocator,
+                "Do not replay PyTorch's caching allocator: faster,\nand memory is what is allocated, no fragmentation")
       ->needs(out);
-  command->add_option("--csv", options->csv, "Write all rows as comma-separated values")->type_name("FILE");
-  command->add_option("--jsonl", options->jsonl, "Write all rows as JSON Lines")->type_name("FILE");
-  command->add_flag("--json", options->as_json, "Print one JSON document about the sweep");
-  command->footer(kSweep);
-  command->callback([options, &exit_code] { exit_code = run_sweep(*options); });
+  command.add_option("--csv", options->csv, "Write all rows as comma-separated values")->type_name("FILE");
+  command.add_option("--jsonl", options->jsonl, "Write all rows as JSON Lines")->type_name("FILE");
+  command.add_flag("--json", options->as_json, "Print one JSON document about the sweep");
+  command.footer(kSweep);
+  command.callback([options, &exit_code] { exit_code = run_sweep(*options); });
 }
 
 }  // namespace twinstep::app

@@ -42,11 +42,10 @@ void add_steps(CLI::App& command, int& exit_code) {
 
 }  // namespace
 
-void add_validate(CLI::App& program, int& exit_code) {
-  auto* const command = program.add_subcommand("validate", "Lay predictions beside measurements");
-  command->require_subcommand(1);
-  add_collectives(*command, exit_code);
-  add_steps(*command, exit_code);
+void add_validate(CLI::App& command, int& exit_code) {
+  command.require_subcommand(1);
+  add_collectives(command, exit_code);
+  add_steps(command, exit_code);
 }
 
 }  // namespace twinstep::app
