@@ -48,6 +48,13 @@ add_library(twinstep_precompiled STATIC ${CMAKE_BINARY_DIR}/generated/precompile
 target_link_libraries(twinstep_precompiled PRIVATE twinstep_flags)
 target_precompile_headers(twinstep_precompiled PRIVATE ${TWINSTEP_STANDARD_HEADERS})
 
+# What modules are made of. Hidden symbols cost no more than those of a program.
+set(TWINSTEP_LOADABLE -fPIC -fvisibility=hidden)
+add_library(twinstep_precompiled_loadable STATIC ${CMAKE_BINARY_DIR}/generated/precompiled.cpp)
+target_link_libraries(twinstep_precompiled_loadable PRIVATE twinstep_flags)
+target_compile_options(twinstep_precompiled_loadable PRIVATE ${TWINSTEP_LOADABLE})
+target_precompile_headers(twinstep_precompiled_loadable PRIVATE ${TWINSTEP_STANDARD_HEADERS})
+
 # What reads options and files and words answers runs once a command; what simulates runs a million times. The first is
 # optimised a little only: generating code is most of the time to compile it (-O1 takes a quarter less than -O3). Not at
 # -O0: where both use one template of the standard library, the linker may keep the first one's code.
@@ -55,16 +62,21 @@ function(twinstep_runs_once_a_command target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
 endfunction()
 
-# twinstep_library(NAME [ONCE_A_COMMAND] SOURCES … HEADERS … DEPENDS … PRIVATE …)
-#   ONCE_A_COMMAND: see above; DEPENDS: libraries whose headers this one's headers or sources include; PRIVATE: third
+# twinstep_library(NAME [ONCE_A_COMMAND] [LOADABLE] SOURCES … HEADERS … DEPENDS … PRIVATE …)
+#   ONCE_A_COMMAND: see above; LOADABLE: a module may hold it, and depends on nothing that is not; DEPENDS: libraries whose headers this one's headers or sources include; PRIVATE: third
 #   parties behind its door.
 function(twinstep_library name)
-  cmake_parse_arguments(ARG "ONCE_A_COMMAND" "" "SOURCES;HEADERS;DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "ONCE_A_COMMAND;LOADABLE" "" "SOURCES;HEADERS;DEPENDS;PRIVATE" ${ARGN})
   if(ARG_SOURCES)
     add_library(${name} STATIC ${ARG_SOURCES})
     set(scope PUBLIC)
     target_link_libraries(${name} PRIVATE fmt::fmt ${ARG_PRIVATE})
-    target_precompile_headers(${name} REUSE_FROM twinstep_precompiled)
+    if(ARG_LOADABLE)
+      target_compile_options(${name} PRIVATE ${TWINSTEP_LOADABLE})
+      target_precompile_headers(${name} REUSE_FROM twinstep_precompiled_loadable)
+    else()
+      target_precompile_headers(${name} REUSE_FROM twinstep_precompiled)
+    endif()
   else()
     add_library(${name} INTERFACE)
     set(scope INTERFACE)
@@ -74,6 +86,18 @@ function(twinstep_library name)
   if(ARG_ONCE_A_COMMAND)
     twinstep_runs_once_a_command(${name})
   endif()
+endfunction()
+
+# twinstep_module(NAME SOURCES … PRIVATE …): a part of the program that stands on large libraries and is loaded where it is
+# asked for (sim/base/module.hpp). It lies beside the program, which is built with all of them.
+set_property(GLOBAL PROPERTY TWINSTEP_MODULES "")
+function(twinstep_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PRIVATE" ${ARGN})
+  add_library(${name} MODULE ${ARG_SOURCES})
+  target_compile_options(${name} PRIVATE ${TWINSTEP_LOADABLE})
+  target_link_libraries(${name} PRIVATE twinstep_flags fmt::fmt ${ARG_PRIVATE})
+  set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/app)
+  set_property(GLOBAL APPEND PROPERTY TWINSTEP_MODULES ${name})
 endfunction()
 
 set_property(GLOBAL PROPERTY TWINSTEP_LEFT_OUT "")

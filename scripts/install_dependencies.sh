@@ -5,7 +5,7 @@ set -euo pipefail
 packages=(
   g++ cmake ninja-build git ca-certificates python3 iproute2
   libfmt-dev nlohmann-json3-dev libvalijson-dev libcli11-dev libboost-graph-dev
-  libpugixml-dev libyaml-cpp-dev libtoml11-dev libssl-dev zlib1g-dev libceres-dev libopenblas-dev libgloo-dev
+  libpugixml-dev libyaml-cpp-dev libtoml11-dev libssl-dev zlib1g-dev libceres-dev libeigen3-dev libopenblas-dev libgloo-dev
   libtbb-dev libsqlite3-dev libopenmpi-dev openmpi-bin
   catch2 libbenchmark-dev time chromium
 )

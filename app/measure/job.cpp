@@ -14,11 +14,6 @@
 namespace twinstep::app {
 namespace {
 
-int complain_of_absence(std::string const& sentence) {
-  complain(sentence);
-  return kSomethingAbsent;
-}
-
 /// Throws InputError where --ranks and the launcher say two things.
 void check_ranks(MeasureOptions const& options, launch::Launch const& launch) {
   if (launch.processes > 1 && options.ranks && *options.ranks != launch.processes)
@@ -32,11 +27,10 @@ int on_gloo(MeasureOptions const& options, int otherwise, std::function<void(mea
   auto const launch = launch::read_launch(launch::environment_variable);
   check_ranks(options, launch);
   if (options.gpus) throw InputError{"-g: found with --backend gloo, which has no GPUs; use --ranks"};
-  if (!measure::has_gloo())
-    return complain_of_absence("found no Gloo in this build; install libgloo-dev and libopenblas-dev, and build again");
+  auto const make_executor = measure::load_gloo();
   auto const run = [&](launch::Launch const& each) {
     try {
-      body(*measure::gloo_executor(each));
+      body(*make_executor(each));
     } catch (std::bad_alloc const&) {
       throw InputError{"found too little memory for what is measured, expected less of it; lower -e or the shapes"};
     }
@@ -58,10 +52,9 @@ int on_gpus(MeasureOptions const& options, std::function<void(launch::Launch con
     throw InputError{"--ranks: found with --backend nccl, whose ranks are GPUs; use -g"};
   body(launch);
   return kDone;
-} catch (cuda::Absent const& error) {
-  return complain_of_absence(error.what());
 } catch (cuda::DeviceError const& error) {
-  return complain_of_absence(fmt::format("the GPUs or NCCL failed: {}; NCCL_DEBUG=INFO tells more", error.what()));
+  complain(fmt::format("the GPUs or NCCL failed: {}; NCCL_DEBUG=INFO tells more", error.what()));
+  return kSomethingAbsent;
 }
 
 int run_job(MeasureOptions const& options, int otherwise, std::function<void(measure::Executor&)> const& body) {

@@ -11,8 +11,8 @@ namespace twinstep::app {
 
 /// Runs `body` in every process of the job, on the executor of the backend that was named, and gives its exit code.
 /// Started alone, a gloo job makes its ranks itself: `ranks`, or `otherwise` where the options do not say.
-/// What is absent (a GPU, Gloo in this build) is one line and exit code 3. Throws InputError for an unknown backend,
-/// for ranks that contradict the launcher, and for a peer that died.
+/// GPUs that fail are one line and exit code 3. Throws Absent for what is not there (a GPU, Gloo), InputError for an
+/// unknown backend, for ranks that contradict the launcher, and for a peer that died.
 [[nodiscard]] int run_job(MeasureOptions const& options, int otherwise,
                           std::function<void(measure::Executor&)> const& body);
 

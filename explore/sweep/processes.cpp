@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <exception>
@@ -14,6 +15,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/check.hpp"
+#include "sim/base/module.hpp"
 
 namespace twinstep::explore::sweep {
 namespace {
@@ -260,6 +262,19 @@ void follow(MpiJob& job, Evaluator const& evaluator, int jobs) {
   answer_all([&] { return correspondence.next(); }, evaluator,
              [&](Answer const& answer) { correspondence.add(answer); }, jobs);
   correspondence.finish();
+}
+
+std::unique_ptr<MpiJob> MpiJob::join() {
+  auto* const join = function_of<MpiJob*()>({.file = "libtwinstep_mpi.so",
+                                             .function = "twinstep_join_mpi_job",
+                                             .is_for = "MPI, whose launcher started this process",
+                                             .packages = "MPI (libopenmpi-dev)"});
+  return std::unique_ptr<MpiJob>{join()};
+}
+
+void MpiJob::abort(int exit_code) {
+  abort_all(exit_code);
+  std::_Exit(exit_code);  // what a broken MPI leaves
 }
 
 bool is_started_by_mpi(Variable const& variable) {

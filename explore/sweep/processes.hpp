@@ -9,8 +9,7 @@
 
 #include "explore/sweep/workers.hpp"
 
-/// One sweep by the processes that one mpirun started. Only mpi_job.cpp knows MPI; mpi_absent.cpp stands in for it
-/// where there is none.
+/// One sweep by the processes that one mpirun started. Only mpi_job.cpp knows MPI: a module, loaded where it is joined.
 namespace twinstep::explore::sweep {
 
 /// The value of an environment variable, or nothing.
@@ -34,32 +33,30 @@ class MpiJob {
     std::string content;
   };
 
-  /// Initialises MPI, which takes a while. Throws InputError in a program that was built without it.
+  /// Loads and initialises MPI, which takes a while. Throws Absent where there is none.
   [[nodiscard]] static std::unique_ptr<MpiJob> join();
 
+  MpiJob() = default;
   MpiJob(MpiJob const&) = delete;
   MpiJob& operator=(MpiJob const&) = delete;
   /// Waits for all processes of the job.
-  ~MpiJob();
+  virtual ~MpiJob() = default;
 
-  [[nodiscard]] int rank() const { return rank_; }
-  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] virtual int rank() const = 0;
+  [[nodiscard]] virtual int size() const = 0;
   /// How many of the processes share this machine.
-  [[nodiscard]] int local_size() const { return local_size_; }
+  [[nodiscard]] virtual int local_size() const = 0;
 
   /// What process 0 passes, in every process. Waits for process 0.
-  [[nodiscard]] int agreed(int value);
-  void send(int to, Subject subject, std::string_view content);
+  [[nodiscard]] virtual int agreed(int value) = 0;
+  virtual void send(int to, Subject subject, std::string_view content) = 0;
   /// A message if one is there.
-  [[nodiscard]] std::optional<Message> receive();
+  [[nodiscard]] virtual std::optional<Message> receive() = 0;
   /// Ends all processes of the job at once.
   [[noreturn]] void abort(int exit_code);
 
  private:
-  MpiJob();
-  int rank_ = 0;
-  int size_ = 1;
-  int local_size_ = 1;
+  virtual void abort_all(int exit_code) = 0;
 };
 
 /// In process 0: answers the points of a ledger on `jobs` threads, and hands them out to the other processes, until all

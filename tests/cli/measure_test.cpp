@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include <fmt/core.h>
 
 #include "sim/io/document.hpp"
 #include "tests/cli/run_twinstep.hpp"
 #include "tests/support/catch.hpp"
-#include "validate/measure/backends.hpp"
 #include "validate/records/collective_record.hpp"
 #include "validate/records/kernel_record.hpp"
 
@@ -18,6 +18,11 @@ namespace {
 
 void skip(char const* reason) {
   std::printf("SKIPPED: %s\n", reason);
+}
+
+/// Whether the module of Gloo was built.
+bool has_gloo() {
+  return std::filesystem::exists(std::filesystem::path{TWINSTEP_BINARY}.parent_path() / "libtwinstep_gloo.so");
 }
 
 using Arguments = std::vector<std::string>;
@@ -93,7 +98,7 @@ TEST_CASE("every measurement on GPUs needs one, and says so in one line", "[cli]
 }
 
 TEST_CASE("two ranks of this host measure a collective, right on data, in nccl-tests' columns", "[cli][measure]") {
-  if (!measure::has_gloo()) return skip("no Gloo in this build");
+  if (!has_gloo()) return skip("no Gloo in this build");
   auto const outcome = measure_with_gloo("collective", {"--ranks", "2", "-b", "8", "-e", "8K", "-f", "1024"});
   fmt::print("{}", outcome.out);
   INFO(outcome.err);
@@ -104,7 +109,7 @@ TEST_CASE("two ranks of this host measure a collective, right on data, in nccl-t
 }
 
 TEST_CASE("what was measured is read back as records, from the file too", "[cli][measure]") {
-  if (!measure::has_gloo()) return skip("no Gloo in this build");
+  if (!has_gloo()) return skip("no Gloo in this build");
   auto const folder = Scratch{};
   auto const file = folder.path("records.json");
   auto const outcome =
@@ -130,7 +135,7 @@ TEST_CASE("what was measured is read back as records, from the file too", "[cli]
 }
 
 TEST_CASE("two collectives at once are measured alone and together", "[cli][measure]") {
-  if (!measure::has_gloo()) return skip("no Gloo in this build");
+  if (!has_gloo()) return skip("no Gloo in this build");
   auto const outcome = measure_with_gloo(
       "collective", {"--ranks", "2", "--op", "all_gather", "--beside", "broadcast", "-b", "4K", "-e", "4K", "--json"});
   INFO(outcome.err);
@@ -144,7 +149,7 @@ TEST_CASE("two collectives at once are measured alone and together", "[cli][meas
 }
 
 TEST_CASE("kernels and copies are measured where there are any, and read back", "[cli][measure]") {
-  if (!measure::has_gloo()) return skip("no Gloo in this build");
+  if (!has_gloo()) return skip("no Gloo in this build");
   auto const gemms = measure_with_gloo("compute", {"--shapes", "16,32,8;64,64,64", "--json"});
   INFO(gemms.err);
   REQUIRE(gemms.exit_code == 0);
@@ -160,7 +165,7 @@ TEST_CASE("kernels and copies are measured where there are any, and read back", 
 }
 
 TEST_CASE("a GEMM is measured beside a collective", "[cli][measure]") {
-  if (!measure::has_gloo()) return skip("no Gloo in this build");
+  if (!has_gloo()) return skip("no Gloo in this build");
   auto const outcome = measure_with_gloo(
       "compute", {"--ranks", "2", "--shapes", "64,64,64", "--beside", "all_reduce", "--beside-size", "64K", "--json"});
   INFO(outcome.err);
@@ -172,7 +177,7 @@ TEST_CASE("a GEMM is measured beside a collective", "[cli][measure]") {
 }
 
 TEST_CASE("a step is measured, and its timeline compares with the prediction", "[cli][measure]") {
-  if (!measure::has_gloo()) return skip("no Gloo in this build");
+  if (!has_gloo()) return skip("no Gloo in this build");
   auto const folder = Scratch{};
   auto const scenario = folder.write("mlp.json", kMlp);
   auto const measured = folder.path("measured.json");
@@ -235,7 +240,7 @@ TEST_CASE("measure refuses wrong options before anything starts", "[cli][measure
 }
 
 TEST_CASE("ranks that contradict the launcher are refused", "[cli][measure]") {
-  if (!measure::has_gloo()) return skip("no Gloo in this build");
+  if (!has_gloo()) return skip("no Gloo in this build");
   auto const rank = Variable{"RANK", "0"};
   auto const world = Variable{"WORLD_SIZE", "2"};
   auto const local = Variable{"LOCAL_RANK", "0"};

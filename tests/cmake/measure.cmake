@@ -7,4 +7,4 @@ if(TARGET validate_cpu)
 endif()
 
 twinstep_test(cli_measure SOURCES cli/measure_test.cpp
-                          DEPENDS validate_score validate_records validate_measure_backends NOT_SANITIZED RUNS_PROGRAM)
+                          DEPENDS validate_score validate_records NOT_SANITIZED RUNS_PROGRAM)

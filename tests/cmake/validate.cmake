@@ -16,15 +16,16 @@ twinstep_test(unit_launch SOURCES unit/launch_test.cpp cli/run_twinstep.cpp DEPE
 target_compile_definitions(unit_launch PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>")
 
 
-# Training steps of others, and kernels that calibrate a GPU.
-twinstep_test(unit_steps
-  SOURCES unit/cnn_calibration_test.cpp unit/compute_calibration_test.cpp unit/kernel_record_test.cpp
-          unit/step_record_test.cpp unit/step_replay_test.cpp unit/step_score_test.cpp
-  DEPENDS validate_study)
-
-# Calibrating a cluster, on measurements that our own model makes.
-if(TARGET validate_fit)
+if(TARGET twinstep_ceres)
+  # Training steps of others, and kernels that calibrate a GPU.
+  twinstep_test(unit_steps
+    SOURCES unit/cnn_calibration_test.cpp unit/compute_calibration_test.cpp unit/kernel_record_test.cpp
+            unit/step_record_test.cpp unit/step_replay_test.cpp unit/step_score_test.cpp
+    DEPENDS validate_study
+    LOADS twinstep_ceres)
+  # Calibrating a cluster, on measurements that our own model makes.
   twinstep_test(unit_calibration
     SOURCES unit/collective_calibration_test.cpp unit/size_correction_test.cpp
-    DEPENDS validate_fit)
+    DEPENDS validate_fit
+    LOADS twinstep_ceres)
 endif()

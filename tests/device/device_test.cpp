@@ -20,7 +20,7 @@ cuda::DeviceApi* the_device() {
   static auto const device = []() -> std::unique_ptr<cuda::DeviceApi> {
     try {
       return cuda::load_device();
-    } catch (cuda::Absent const& absent) {
+    } catch (Absent const& absent) {
       std::cout << "SKIPPED: " << absent.what() << '\n';
       return nullptr;
     }

@@ -17,13 +17,6 @@
 
 namespace twinstep::cuda {
 
-/// What was asked for needs something that this machine or this build lacks: a GPU, its driver, NCCL. One line that
-/// begins with "found no …" and ends with the way out; the program exits with 3.
-class Absent : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 /// A call to the GPU or to the collective library failed. One line: the call and what it said.
 class DeviceError : public std::runtime_error {
  public:
@@ -112,7 +105,7 @@ class DeviceApi {
   virtual ~DeviceApi() = default;
 
   // The machine.
-  [[nodiscard]] virtual int device_count() = 0;  ///< throws Absent where there is none
+  [[nodiscard]] virtual int device_count() = 0;  ///< throws twinstep::Absent where there is none
   [[nodiscard]] virtual DeviceFacts facts(int device) = 0;
   /// Nothing where the machine does not tell.
   [[nodiscard]] virtual std::optional<DeviceHealth> health(int device) = 0;

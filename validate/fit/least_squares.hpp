@@ -8,7 +8,7 @@
 namespace twinstep::validate {
 
 /// A sum of squares over variables with bounds, each residual depending on a few of them. Derivatives are numeric. The
-/// only door to Ceres.
+/// only door to Ceres, which is in a module that `solve` loads.
 class LeastSquares {
  public:
   /// Adds a variable and gives its index. Requires lower <= start <= upper.
@@ -24,7 +24,7 @@ class LeastSquares {
   void hold(std::size_t variable, double value);
 
   /// The values of the variables at the least sum of squares that is found from their starts. The same input gives the
-  /// same values.
+  /// same values. Throws Absent without Ceres.
   [[nodiscard]] std::vector<double> solve(int most_iterations = 25) const;
 
   /// The standard deviations that the residuals at `values` leave to each variable, the others free too but for those
@@ -32,7 +32,6 @@ class LeastSquares {
   /// the residuals determine every free variable, however weakly.
   [[nodiscard]] std::vector<double> spreads(std::vector<double> const& values) const;
 
- private:
   struct Variable {
     double start = 0;
     double lower = 0;
@@ -44,6 +43,10 @@ class LeastSquares {
     std::size_t count = 0;
     Evaluate evaluate;
   };
+  [[nodiscard]] std::vector<Variable> const& variables() const { return variables_; }
+  [[nodiscard]] std::vector<Term> const& terms() const { return terms_; }
+
+ private:
   std::vector<Variable> variables_;
   std::vector<Term> terms_;
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -10,15 +11,15 @@
 /// The executors on a real clock. Each call waits for all processes of the job.
 namespace twinstep::measure {
 
-/// Whether this build has Gloo and a BLAS.
-[[nodiscard]] bool has_gloo();
+/// Makes this process's executor. Throws InputError naming who does not come.
+using MakeExecutor = std::function<std::unique_ptr<Executor>(launch::Launch const& launch)>;
 
-/// CPUs: one rank a process, which computes with BLAS and moves data with Gloo over TCP. Requires `has_gloo`. Throws
-/// InputError naming who does not come.
-[[nodiscard]] std::unique_ptr<Executor> gloo_executor(launch::Launch const& launch);
+/// CPUs: one rank a process, which computes with BLAS and moves data with Gloo over TCP. Both are in a module, loaded
+/// here; throws Absent without it.
+[[nodiscard]] MakeExecutor load_gloo();
 
 /// GPUs: CUDA, cuBLAS and NCCL through `device`. A process alone has all GPUs of its host, or the first `gpus`; one of
-/// several has one. Throws cuda::Absent without GPU, cuda::DeviceError where one fails, InputError for more than there
+/// several has one. Throws Absent without GPU, cuda::DeviceError where one fails, InputError for more than there
 /// are.
 [[nodiscard]] std::unique_ptr<Executor> nccl_executor(std::unique_ptr<cuda::DeviceApi> device,
                                                       launch::Launch const& launch, std::optional<int> gpus);

@@ -1,8 +1,10 @@
+#include "sim/base/module.hpp"
 #include "validate/cpu/environment.hpp"
 #include "validate/cpu/gloo/gloo_job.hpp"
 #include "validate/cpu/supported.hpp"
-#include "validate/measure/backends.hpp"
 #include "validate/measure/real_executor.hpp"
+
+// The module behind load_gloo: an executor by Gloo and BLAS.
 
 namespace twinstep::measure {
 namespace {
@@ -50,12 +52,9 @@ class GlooExecutor : public RealExecutor {
 
 }  // namespace
 
-bool has_gloo() {
-  return true;
-}
-
-std::unique_ptr<Executor> gloo_executor(launch::Launch const& launch) {
-  return std::make_unique<GlooExecutor>(launch);
-}
-
 }  // namespace twinstep::measure
+
+TWINSTEP_MODULE_FUNCTION twinstep::measure::Executor* twinstep_make_gloo_executor(
+    twinstep::launch::Launch const& launch) {
+  return std::make_unique<twinstep::measure::GlooExecutor>(launch).release();
+}

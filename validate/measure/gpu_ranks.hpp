@@ -9,7 +9,7 @@
 namespace twinstep::measure {
 
 /// The ranks of this process, each on a GPU, joined with those of all others. Alone it drives all GPUs unless told how
-/// many; one of several drives one. Throws InputError for more than there are, and cuda::Absent where there are none.
+/// many; one of several drives one. Throws InputError for more than there are, and Absent where there are none.
 [[nodiscard]] cuda::Connection connect_gpus(cuda::DeviceApi& device, launch::Launch const& launch,
                                             std::optional<int> gpus);
 

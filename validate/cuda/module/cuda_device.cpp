@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "sim/base/check.hpp"
+#include "sim/base/module.hpp"
 #include "validate/cuda/module/cuda_calls.hpp"
 #include "validate/cuda/module/kernels.hpp"
 #include "validate/cuda/module/nccl_part.hpp"
@@ -240,6 +241,6 @@ class CudaDevice final : public DeviceApi {
 }  // namespace
 }  // namespace twinstep::cuda
 
-extern "C" twinstep::cuda::DeviceApi* twinstep_make_device() {
+TWINSTEP_MODULE_FUNCTION twinstep::cuda::DeviceApi* twinstep_make_device() {
   return std::make_unique<twinstep::cuda::CudaDevice>().release();
 }
