@@ -104,15 +104,24 @@ class Node {
   std::shared_ptr<Step const> step_;
 };
 
+/// What a text may look like.
+enum class Dialect : std::uint8_t {
+  kJson,  ///< RFC 8259: our own files
+  /// What other programs read and write under the name of JSON: Hjson, as DeepSpeed reads it (comments, commas too many
+  /// or left out, keys and strings without quotes), and Python's NaN and Infinity. Source: https://hjson.github.io;
+  /// deepspeed/runtime/config.py, hjson.load; Python's json module.
+  kForeign
+};
+
 /// Parses a JSON text. Throws InputError for anything that is not one JSON document, for a duplicate key, and for
 /// nesting deeper than 128.
-[[nodiscard]] Node parse(Source source);
+[[nodiscard]] Node parse(Source source, Dialect dialect = Dialect::kJson);
 
 /// The text of a file. Throws InputError if it cannot be read.
 [[nodiscard]] std::string read_text(std::string const& path);
 
 /// Reads and parses a file. Throws InputError if it cannot be read.
-[[nodiscard]] Node parse_file(std::string const& path);
+[[nodiscard]] Node parse_file(std::string const& path, Dialect dialect = Dialect::kJson);
 
 /// A document that is one string, as if `name` had been written in a file called `source_name`.
 [[nodiscard]] Node string_node(std::string text, std::string source_name);

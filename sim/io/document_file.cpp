@@ -46,8 +46,8 @@ std::string read_text(std::string const& path) {
   return read_all(file, path);
 }
 
-Node parse_file(std::string const& path) {
-  return parse({path, read_text(path)});
+Node parse_file(std::string const& path, Dialect dialect) {
+  return parse({path, read_text(path)}, dialect);
 }
 
 Node string_node(std::string text, std::string source_name) {

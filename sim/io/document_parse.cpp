@@ -3,14 +3,16 @@
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include "sim/io/document.hpp"
 #include "sim/io/document_value.hpp"
 
-/// Parsing of JSON (RFC 8259) by recursive descent. Every value remembers where it stands, and what is no JSON is
-/// refused in terms of the text: what stands there, and what should.
+/// Parsing of JSON (RFC 8259) by recursive descent, and of what other programs take for it (`Dialect::kForeign`). Every
+/// value remembers where it stands, and what is no JSON is refused in terms of the text: what stands there, and what
+/// should.
 namespace twinstep::io {
 namespace {
 
@@ -72,7 +74,8 @@ void append_character(std::string& out, unsigned code) {
 
 class Parser {
  public:
-  explicit Parser(std::shared_ptr<Source const> source) : source_{std::move(source)}, text_{source_->text} {
+  Parser(std::shared_ptr<Source const> source, Dialect dialect)
+      : source_{std::move(source)}, text_{source_->text}, is_foreign_{dialect == Dialect::kForeign} {
     constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
     if (text_.starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
   }
@@ -83,7 +86,7 @@ class Parser {
     // `here` gives one at the end.
     if (auto const zero = text_.find('\0'); zero != std::string_view::npos)
       fail(zero, "found a zero byte, expected text", "save the file as UTF-8 text");
-    auto document = read_value();
+    auto document = has_open_root() ? read_open_object() : read_value();
     skip_blanks();
     if (at_ < text_.size()) refuse_token(kNothing);
     return document;
@@ -101,6 +104,7 @@ class Parser {
       case '"': return make(begin, read_string());
       default: break;
     }
+    if (is_foreign_) return read_foreign_scalar();
     if (begins_number()) return make(begin, read_number());
     if (skip_word("null")) return make(begin, std::monostate{});
     if (skip_word("true")) return make(begin, true);
@@ -111,17 +115,28 @@ class Parser {
   ValuePtr read_object() {
     auto const begin = enter();
     auto object = Value::Object{};
-    for (auto more = !skip('}'); more; more = goes_on('}', kMoreMembers)) {
-      skip_blanks();
-      if (here() != '"') refuse_token(kKey);
-      auto const key_offset = at_;
-      auto key = read_string();
-      if (!skip(':')) refuse_token(kColon);
-      object.push_back({std::move(key), key_offset, read_value()});
-    }
+    for (auto more = !skip('}'); more; more = goes_on('}', kMoreMembers)) object.push_back(read_member());
     refuse_twins(object);
     --depth_;
     return make(begin, std::move(object));
+  }
+
+  Value::Member read_member() {
+    skip_blanks();
+    auto const begin = at_;
+    auto key = read_key();
+    if (!skip(':')) refuse_token(kColon);
+    return {std::move(key), begin, read_value()};
+  }
+
+  std::string read_key() {
+    if (here() == '"') return read_string();
+    if (!is_foreign_) refuse_token(kKey);
+    if (here() == '\'') return read_single_quoted();
+    auto const begin = at_;
+    at_ = std::min(text_.find_first_of(": \t\r\n,[]{}", at_), text_.size());
+    if (at_ == begin) refuse_token("a key");
+    return std::string{text_.substr(begin, at_ - begin)};
   }
 
   ValuePtr read_array() {
@@ -151,8 +166,11 @@ class Parser {
 
   /// Goes behind a comma, or behind the closing bracket.
   bool goes_on(char bracket, std::string_view expected) {
-    if (skip(',')) return true;
+    auto const begin = at_;
+    if (skip(',')) return !(is_foreign_ && skip(bracket));
     if (skip(bracket)) return false;
+    if (is_foreign_ && text_.substr(begin, at_ - begin).find('\n') != std::string_view::npos && at_ < text_.size())
+      return true;
     refuse_token(expected);
   }
 
@@ -168,6 +186,86 @@ class Parser {
          fmt::format("found the key {} a second time, expected it once", twinstep::quoted((*twin)->key)),
          "remove one of the two");
   }
+
+  // What Hjson and Python read beyond JSON.
+
+  /// Whether the braces around the document are left out.
+  [[nodiscard]] bool has_open_root() {
+    if (!is_foreign_) return false;
+    skip_blanks();
+    auto const end_of_key = text_.find_first_of(":,[]{}\"'\r\n", at_);
+    return end_of_key != std::string_view::npos && text_[end_of_key] == ':' && end_of_key > at_;
+  }
+
+  ValuePtr read_open_object() {
+    auto const begin = at_;
+    auto object = Value::Object{};
+    for (skip_blanks(); at_ < text_.size(); skip_blanks()) {
+      object.push_back(read_member());
+      skip(',');
+    }
+    refuse_twins(object);
+    return make(begin, std::move(object));
+  }
+
+  /// A number, a word or a string without quotes, which goes on to the end of its line.
+  ValuePtr read_foreign_scalar() {
+    auto const begin = at_;
+    if (here() == '\'') return make(begin, read_single_quoted());
+    if (at_ == text_.size() || is_one_of(here(), "]},:")) refuse_token(kAnyValue);
+    auto const value = read_foreign_word();
+    auto const is_whole = at_ == text_.size() || is_one_of(here(), " \t\r\n,]}#/");
+    skip_blanks_of_line();
+    if (value && is_whole && (at_ == text_.size() || is_one_of(here(), "\r\n,]}#/"))) return value;
+    auto const end = std::min(text_.find_first_of("\r\n", begin), text_.size());
+    at_ = end;
+    return make(begin, std::string{text_.substr(begin, text_.find_last_not_of(kBlanks, end - 1) + 1 - begin)});
+  }
+
+  ValuePtr read_foreign_word() {
+    constexpr auto kInfinity = std::numeric_limits<double>::infinity();
+    auto const begin = at_;
+    if (skip_word("null")) return make(begin, std::monostate{});
+    if (skip_word("true")) return make(begin, true);
+    if (skip_word("false")) return make(begin, false);
+    if (skip_word("NaN")) return make(begin, Value::Number{std::numeric_limits<double>::quiet_NaN(), 0, false});
+    if (skip_word("Infinity")) return make(begin, Value::Number{kInfinity, 0, false});
+    if (skip_word("-Infinity")) return make(begin, Value::Number{-kInfinity, 0, false});
+    auto const after_sign = at_ + (here() == '-' ? 1 : 0);
+    if (after_sign < text_.size() && is_one_of(text_[after_sign], kDigits)) return make(begin, read_number());
+    return nullptr;
+  }
+
+  /// 'one line', or '''several lines'''.
+  std::string read_single_quoted() {
+    constexpr std::string_view kThree = "'''";
+    auto const quote = text_.substr(at_).starts_with(kThree) ? kThree : kThree.substr(0, 1);
+    auto const begin = at_ + quote.size();
+    auto const end = text_.find(quote, begin);
+    if (end == std::string_view::npos)
+      fail(at_, "found a string without its end, expected a closing single quote", "add the quote");
+    at_ = end + quote.size();
+    return std::string{text_.substr(begin, end - begin)};
+  }
+
+  /// Blanks and comments: from # or // to the end of the line, and from /* to */.
+  void skip_foreign_blanks() {
+    while (true) {
+      at_ = std::min(text_.find_first_not_of(kBlanks, at_), text_.size());
+      auto const rest = text_.substr(at_);
+      if (rest.starts_with('#') || rest.starts_with("//")) {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      } else if (rest.starts_with("/*")) {
+        auto const end = text_.find("*/", at_);
+        if (end == std::string_view::npos) fail(at_, "found a comment without its end, expected */", "close it");
+        at_ = end + 2;
+      } else {
+        return;
+      }
+    }
+  }
+
+  void skip_blanks_of_line() { at_ = std::min(text_.find_first_not_of(" \t", at_), text_.size()); }
 
   // Numbers.
 
@@ -297,7 +395,10 @@ class Parser {
   /// The character at this place; a zero at the end, which no text has inside.
   [[nodiscard]] char here() const { return at_ < text_.size() ? text_[at_] : '\0'; }
 
-  void skip_blanks() { at_ = std::min(text_.find_first_not_of(kBlanks, at_), text_.size()); }
+  void skip_blanks() {
+    if (is_foreign_) return skip_foreign_blanks();
+    at_ = std::min(text_.find_first_not_of(kBlanks, at_), text_.size());
+  }
 
   /// Goes behind blanks, and behind `mark` where it follows them.
   bool skip(char mark) {
@@ -355,14 +456,15 @@ class Parser {
 
   std::shared_ptr<Source const> source_;
   std::string_view text_;
+  bool is_foreign_;
   std::size_t at_ = 0;
   std::size_t depth_ = 0;
 };
 
 }  // namespace
 
-Node parse(Source source) {
-  return Node{Parser{std::make_shared<Source const>(std::move(source))}.read_document()};
+Node parse(Source source, Dialect dialect) {
+  return Node{Parser{std::make_shared<Source const>(std::move(source)), dialect}.read_document()};
 }
 
 }  // namespace twinstep::io

@@ -1,5 +1,6 @@
 #include "sim/io/document.hpp"
 
+#include <cmath>
 #include <filesystem>
 #include <string>
 
@@ -333,4 +334,29 @@ TEST_CASE("a document that was never a text is written like one that was, and sa
 TEST_CASE("a JSON string escapes what JSON escapes and reads back", "[io][document]") {
   CHECK(io::json_string("a\"b\\c\n") == R"("a\"b\\c\n")");
   CHECK(read(io::json_string("tab\tbell\x07 \u00e9")).string() == "tab\tbell\x07 \u00e9");
+}
+
+TEST_CASE("files of other programs may be Hjson, and hold Python's numbers", "[io][document]") {
+  auto const foreign = [](std::string text) { return io::parse({"ds.json", std::move(text)}, io::Dialect::kForeign); };
+  auto const node = foreign(R"(# a comment
+    a: 5e8,   // numbers may be followed by one
+    b: no quotes, to the end of the line
+    /* several
+       lines */ 'c': [1, 2,
+      3
+    ],
+    d: {"nan": NaN, "high": Infinity, "low": -Infinity},
+    e: '''two
+lines''')");
+  CHECK(node.at("a").integer() == 500'000'000);
+  CHECK(node.at("b").string() == "no quotes, to the end of the line");
+  CHECK(node.at("c").elements().size() == 3);
+  CHECK(std::isnan(node.at("d").at("nan").number()));
+  CHECK(std::isinf(node.at("d").at("low").number()));
+  CHECK(node.at("e").string() == "two\nlines");
+  CHECK(foreign(R"({"a": true, "b": null,})").at("a").boolean());
+  CHECK_THAT(error_of([&] { return foreign(R"({"a": /* for ever)"); }), Catch::Contains("a comment without its end"));
+  CHECK_THAT(error_of([&] { return foreign(R"({"a": 1)"); }), Catch::Contains("the end of the text"));
+  CHECK_THAT(error_of([&] { return foreign(R"([1, 2}])"); }), Catch::Contains("found \"}\""));
+  CHECK_THAT(parse_error(R"({"a": 1,})"), Catch::Contains("s.json:1:9"));  // ours are JSON
 }
