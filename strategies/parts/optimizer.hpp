@@ -8,7 +8,8 @@
 namespace twinstep::strategies {
 
 /// The optimizer's states for a stretch of parameters, and its update of them. AdamW keeps two moments, SGD its
-/// momentum; where parameters are held below fp32 both also keep fp32 masters, and write the parameters from them.
+/// momentum; where parameters are held below the plan's `master_type` both also keep masters, and write the parameters
+/// from them.
 ///
 /// Bytes that an update moves for a parameter, with fp32 states and gradient (in brackets with a 16-bit model copy):
 ///

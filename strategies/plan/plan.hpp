@@ -54,8 +54,7 @@ struct Batch {
 
 /// Which kernels compute the model, and which of them run again before backward.
 struct Kernels {
-  /// Of compute. Parameters and gradients have it too unless `States` says otherwise; below fp32 the optimizer then
-  /// keeps fp32 masters.
+  /// Of compute. Parameters and gradients have it too unless `States` says otherwise.
   DataType precision = DataType::kBf16;
   bool flash_attention = true;
   Activation activation = Activation::kEager;
@@ -80,6 +79,8 @@ struct Offload {
 struct States {
   /// In which parameters are held between steps; fp32 is what autocast and FSDP's mixed precision do. Each use casts.
   std::optional<DataType> parameter_type;
+  /// Of the optimizer's masters and moments. Where it is the type that parameters are held in there are no masters.
+  std::optional<DataType> master_type;
   std::optional<DataType> reduce_type;  ///< in which gradients cross the wire
   Optimizer optimizer = Optimizer::kAdamWFused;
   bool has_old_foreach = false;  ///< PyTorch's before 2.1, whose foreach AdamW makes a second temporary
@@ -164,7 +165,9 @@ struct BucketLimits {
 
 /// Type of the optimizer's master weights and moments.
 [[nodiscard]] constexpr DataType master_type(Plan const& plan) {
-  return plan.kernels.precision == DataType::kFp64 ? DataType::kFp64 : DataType::kFp32;
+  if (plan.kernels.precision == DataType::kFp64) return DataType::kFp64;
+  if (plan.states.master_type) return *plan.states.master_type;
+  return plan.strategy.traits().keeps_masters ? DataType::kFp32 : held_type(plan);
 }
 
 /// Whether the optimizer keeps a copy of the parameters of its own.

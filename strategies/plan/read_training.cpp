@@ -45,6 +45,18 @@ void read_parameter_type(io::Node const& training, Plan& plan) {
                                                           : "leave it out; the optimizer keeps fp32 masters");
 }
 
+void read_master_type(io::Node const& training, Plan& plan) {
+  constexpr auto kMasters = std::to_array({DataType::kFp32, DataType::kBf16, DataType::kFp16});
+  auto const node = training.find("master_type");
+  if (!node) return;
+  plan.states.master_type = read_type(*node, kMasters, "masters are not held");
+  auto const held = held_type(plan);
+  if (plan.states.master_type == DataType::kFp32 || plan.states.master_type == held) return;
+  node->fail(
+      fmt::format("found {} for parameters that are held in {}", name_of(*plan.states.master_type), name_of(held)),
+      fmt::format("use fp32, or {} for no masters", name_of(held)));
+}
+
 void read_reduce_type(io::Node const& training, Plan& plan) {
   constexpr auto kOnWire = std::to_array({DataType::kFp32, DataType::kBf16, DataType::kFp16});
   auto const node = training.find("reduce_type");
@@ -95,8 +107,8 @@ void read_kernels(io::Node const& training, Plan& plan) {
 
 void read_training(io::Node const& training, ModelSpec const& model, Plan& plan) {
   training.allow_only({"sequence_length", "micro_batch", "global_batch", "gradient_accumulation", "precision",
-                       "parameter_type", "reduce_type", "optimizer", "clip_gradients", "flash_attention", "activation",
-                       "cross_entropy", "norms", "linear_type", "scaling"});
+                       "parameter_type", "master_type", "reduce_type", "optimizer", "clip_gradients", "flash_attention",
+                       "activation", "cross_entropy", "norms", "linear_type", "scaling"});
   auto const* transformer = std::get_if<Transformer>(&model);
   auto const longest = transformer != nullptr ? transformer->max_sequence_length : 1;
   plan.batch.sequence_length = read_size(training, "sequence_length", longest);
@@ -105,6 +117,7 @@ void read_training(io::Node const& training, ModelSpec const& model, Plan& plan)
   read_batches(training, plan);
   plan.kernels.precision = read_precision(training);
   read_parameter_type(training, plan);
+  read_master_type(training, plan);
   read_reduce_type(training, plan);
   if (auto const optimizer = training.find("optimizer")) plan.states.optimizer = optimizer->word<Optimizer>();
   plan.states.clips_gradients = read_flag(training, "clip_gradients", false);

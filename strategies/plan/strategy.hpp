@@ -67,8 +67,11 @@ struct StrategyTraits {
   bool is_sharded = true;   ///< otherwise every rank holds everything
   bool has_groups = false;  ///< can shard inside groups of ranks that are replicas of each other
   /// PyTorch's own wrappers hold fp32 parameters and cast them for 16-bit compute: that is what autocast and
-  /// MixedPrecision do. The others hold 16 bits, and their optimizer fp32 masters.
+  /// MixedPrecision do. The others hold 16 bits.
   bool holds_fp32_parameters = false;
+  /// The optimizer keeps fp32 masters of parameters that are held in 16 bits. PyTorch's own optimizers do not: their
+  /// states have the parameters' type (torch/optim/adamw.py, zeros_like).
+  bool keeps_masters = true;
   bool averages_gradients = true;       ///< over ranks; otherwise it adds them up
   bool takes_reduce_type = false;       ///< lets its users choose in which type gradients are reduced; if not …
   std::string_view reduces = "";        ///< … how it reduces them, where its own option does not say
@@ -87,7 +90,7 @@ inline constexpr auto kStrategies = std::to_array<StrategyTraits>({
     {.name = "naive", .options = TextbookOptions{.stage = 0}, .shards_more = StrategyName::kZero1,
      .is_sharded = false, .averages_gradients = false, .reduces = "in the precision of compute"},
     {.name = "ddp", .options = DdpOptions{}, .family = Family::kTorch, .shards_more = StrategyName::kZero1,
-     .is_sharded = false, .holds_fp32_parameters = true, .reduces = "as they are", .reduce_option = "comm_hook",
+     .is_sharded = false, .holds_fp32_parameters = true, .keeps_masters = false, .reduces = "as they are", .reduce_option = "comm_hook",
      .piles_up = true, .bucket = {"bucket", false}},
     {.name = "zero-1", .options = TextbookOptions{.stage = 1}, .shards_more = StrategyName::kZero2,
      .has_groups = true, .averages_gradients = false, .reduces = "in the precision of compute",
@@ -97,10 +100,10 @@ inline constexpr auto kStrategies = std::to_array<StrategyTraits>({
     {.name = "zero-3", .options = TextbookOptions{.stage = 3},
      .averages_gradients = false, .reduces = "in the precision of compute"},
     {.name = "fsdp1", .options = Fsdp1Options{}, .family = Family::kTorch,
-     .has_groups = true, .holds_fp32_parameters = true, .takes_reduce_type = true, .piles_up = true,
+     .has_groups = true, .holds_fp32_parameters = true, .keeps_masters = false, .takes_reduce_type = true, .piles_up = true,
      .offload = {OffloadPlace::kCpu, OffloadPlace::kCpu, true}},
     {.name = "fsdp2", .options = Fsdp2Options{}, .family = Family::kTorch,
-     .has_groups = true, .holds_fp32_parameters = true, .takes_reduce_type = true, .piles_up = true,
+     .has_groups = true, .holds_fp32_parameters = true, .keeps_masters = false, .takes_reduce_type = true, .piles_up = true,
      .offload = {OffloadPlace::kCpu, OffloadPlace::kCpu, true}},
     {.name = "deepspeed-1", .options = DeepSpeedOptions{.stage = 1}, .family = Family::kDeepSpeed,
      .shards_more = StrategyName::kDeepSpeed2, .takes_reduce_type = true,

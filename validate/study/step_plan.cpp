@@ -249,6 +249,7 @@ class PlanReader {
   void read_internevo_fsdp(strategies::Fsdp1Options& fsdp1) {
     auto& states = out_.plan.states;
     states.parameter_type.reset();
+    states.master_type = DataType::kFp32;
     fsdp1.forward_prefetch = true;
     fsdp1.shards_root = false;
     states.clips_gradients = true;
