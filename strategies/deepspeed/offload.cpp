@@ -87,10 +87,9 @@ std::int64_t stored_numbers(Plan const& plan) {
 
 }  // namespace
 
-CpuOptimizer::CpuOptimizer(StepContext& context, std::int64_t elements, std::int64_t sub_group)
+CpuOptimizer::CpuOptimizer(StepContext& context, std::int64_t elements, std::vector<SubGroup> sub_groups)
     : context_{context},
-      elements_{elements},
-      sub_group_{std::min(elements, sub_group)},
+      sub_groups_{std::move(sub_groups)},
       cpu_{context.role.stream("cpu", true)},
       updated_{context.name("parameter_partition.updated")},
       read_name_{context.name("optimizer.read")},
@@ -103,8 +102,9 @@ CpuOptimizer::CpuOptimizer(StepContext& context, std::int64_t elements, std::int
     write_ = context.role.stream("nvme_write", true);
   if (context.plan.states.offload.optimizer == Place::kNvme) {
     on_nvme_ = optimizer("optimizer.nvme", stored_numbers(context.plan) * elements, MemorySpace::kNvme);
+    auto const largest = std::ranges::max(sub_groups_, {}, &SubGroup::elements).elements;
     for (auto& window : windows_)
-      window = optimizer("optimizer.window", stored_numbers(context.plan) * sub_group_, MemorySpace::kHost);
+      window = optimizer("optimizer.window", stored_numbers(context.plan) * largest, MemorySpace::kHost);
     read_ = context.role.stream("nvme_read", true);
     return;
   }
@@ -118,19 +118,18 @@ OpId CpuOptimizer::update(HostGradients const& host, Lane lane, Region parameter
   auto const gradients = host.whole();
   share_host_checks(context_, host.checks(), lane);
   scale(gradients, host.checks().norm);
-  for (std::int64_t begin = 0; begin < elements_; begin += sub_group_) {
-    auto const count = std::min(sub_group_, elements_ - begin);
-    auto const stretch = [&](Region whole) {
-      whole.offset.base += begin;
-      whole.elements = count;
+  for (auto const& group : sub_groups_) {
+    auto const stretch = [&group](Region whole) {
+      whole.offset.base += group.begin;
+      whole.elements = group.elements;
       return whole;
     };
     auto const to = stretch(parameters);
-    auto const updated = host_parameters(to, begin);
+    auto const updated = host_parameters(to, group.begin);
     if (states_)
-      states_->update(cpu_, begin, updated, stretch(gradients));
+      states_->update(cpu_, group.begin, updated, stretch(gradients));
     else
-      update_from_nvme(begin, stretch(gradients), updated);
+      update_from_nvme(group, stretch(gradients), updated);
     last = put(updated, to);
   }
   return last;
@@ -174,12 +173,12 @@ OpId CpuOptimizer::put(Region updated, Region parameters) {
 }
 
 /// One sub-group: read, updated in place and written back, in one of the two windows.
-void CpuOptimizer::update_from_nvme(std::int64_t begin, Region gradients, Region updated) {
+void CpuOptimizer::update_from_nvme(SubGroup group, Region gradients, Region updated) {
   auto& role = context_.role;
-  auto const count = gradients.elements.base;
+  auto const count = group.elements;
   auto const numbers = stored_numbers(context_.plan);
-  auto const stored = Region{on_nvme_, numbers * begin, numbers * count};
-  auto const index = static_cast<std::size_t>(begin / sub_group_) % windows_.size();
+  auto const stored = Region{on_nvme_, numbers * group.begin, numbers * count};
+  auto const index = window_++ % windows_.size();
   auto const window = Region{windows_[index], 0, stored.elements};
   if (written_[index].exists()) role.wait(read_, written_[index]);
   role.wait(cpu_, copy_between(context_, read_, read_name_, stored, window));

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "strategies/deepspeed/checks.hpp"
 #include "strategies/deepspeed/pieces.hpp"
@@ -44,6 +45,12 @@ class HostGradients {
   NameId cast_;
 };
 
+/// Elements of a partition that are updated together.
+struct SubGroup {
+  std::int64_t begin = 0;
+  std::int64_t elements = 0;
+};
+
 /// The update on the CPU, after the gradients are checked and scaled there. The states lie in host memory, or are
 /// brought from NVMe and written back, for Adam 16 bytes a parameter each way (gradient, master, moments), through two
 /// host buffers: while one sub-group is updated, the one before is written and the next is read. The updated parameters
@@ -51,8 +58,8 @@ class HostGradients {
 /// where they were.
 class CpuOptimizer {
  public:
-  /// `elements` of a partition, updated `sub_group` at a time.
-  CpuOptimizer(StepContext& context, std::int64_t elements, std::int64_t sub_group);
+  /// `elements` of a partition, updated one of `sub_groups`, which cover it, after the other.
+  CpuOptimizer(StepContext& context, std::int64_t elements, std::vector<SubGroup> sub_groups);
 
   /// Returns the last operation. Updates the partition with `gradients`, whose checks are exchanged on `lane`, then
   /// copies it to `parameters` on the compute stream, or, where these lie in host memory or on NVMe, leaves it there.
@@ -62,16 +69,16 @@ class CpuOptimizer {
   void scale(program::Region gradients, program::Region norm);
   [[nodiscard]] program::Region host_parameters(program::Region parameters, std::int64_t begin);
   OpId put(program::Region updated, program::Region parameters);
-  void update_from_nvme(std::int64_t begin, program::Region gradients, program::Region updated);
+  void update_from_nvme(SubGroup group, program::Region gradients, program::Region updated);
 
   StepContext& context_;
-  std::int64_t elements_;
-  std::int64_t sub_group_;
+  std::vector<SubGroup> sub_groups_;
   std::optional<OptimizerStates> states_;  // none on NVMe
   BufferId master_;  // where the precision is that of masters: the parameters that the CPU updates
   BufferId on_nvme_;
   std::array<BufferId, 2> windows_;
   std::array<OpId, 2> written_;
+  std::size_t window_ = 0;  // the next one
   StreamId cpu_;
   StreamId read_;
   StreamId write_;

@@ -49,7 +49,7 @@ class DeepSpeed12 : public DataParallel {
     if (is_stage_1()) gradients_ = whole_gradients(context, layout_);
     if (offloads_optimizer(context.plan)) {
       host_gradients_.emplace(context, partition());
-      cpu_optimizer_.emplace(context, partition(), partition());
+      cpu_optimizer_.emplace(context, partition(), std::vector{SubGroup{0, partition()}});
       return;
     }
     if (!is_stage_1()) sums_ = add("gradient_partition", partition(), context.plan.kernels.precision);

@@ -151,7 +151,7 @@ class DeepSpeed3 : public DataParallel {
       second_shards_ = persistent_buffer(context_, "second_shard", second_.total() / second_.shards(), precision,
                                          kGatheredParameters);
     if (offloads_optimizer(context_.plan))
-      cpu_optimizer_.emplace(context_, partition(), options().sub_group_size);
+      cpu_optimizer_.emplace(context_, partition(), sub_groups());
     else
       optimizer_.emplace(context_, partition(), MemorySpace::kDevice, OptimizerStates::Copies::kApart);
   }
@@ -293,11 +293,21 @@ class DeepSpeed3 : public DataParallel {
     auto const gradients = gradients_.on_device();
     check_gradients(context_, gradients, lane);
     auto updated = OpId{};
-    for (std::int64_t begin = 0; begin < partition(); begin += options().sub_group_size) {
-      auto const count = std::min(options().sub_group_size, partition() - begin);
+    for (auto const& [begin, count] : sub_groups())
       updated = optimizer_->update(begin, {shards_, begin, count}, {gradients.buffer, begin, count});
-    }
     return updated;
+  }
+
+  /// A sub-group closes with the parameter that fills it: however small its size, there are no more of them than
+  /// parameters. Source: deepspeed/runtime/zero/stage3.py, _create_fp16_sub_groups.
+  [[nodiscard]] std::vector<SubGroup> sub_groups() const {
+    auto groups = std::vector<SubGroup>{{}};
+    for (auto const& group : layout_.groups()) {
+      auto const& open = groups.back();
+      if (open.elements >= options().sub_group_size) groups.push_back({open.begin + open.elements, 0});
+      groups.back().elements += layout_.shard(group);
+    }
+    return groups;
   }
 
   void gather_persistent(OpId updated) {
