@@ -66,7 +66,7 @@ void import_configuration(ImportOptions const& options, io::Source const& file) 
 /// The timeline in a file and what it comes to on standard output; without a file, the timeline alone.
 void import_traces(ImportOptions const& options, std::vector<io::Source> const& files) {
   auto documents = std::vector<io::Node>{};
-  for (auto const& file : files) documents.push_back(io::parse(file));
+  for (auto const& file : files) documents.push_back(io::parse(file, io::Dialect::kForeign));
   auto const measured = read_traces(documents, options.step);
   put(options, io::to_json(measured.timeline));
   if (options.out) print(measured_step_text(measured, standard_output_style()));

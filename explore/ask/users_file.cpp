@@ -63,17 +63,23 @@ std::string scenario_of(UsersFormat format, io::Source source, std::vector<std::
   auto const file = strategies::read_users_text(format, std::move(source));
   warnings.insert(warnings.end(), file.warnings.begin(), file.warnings.end());
   for (auto const& open : file.open) warnings.push_back(open.warning);
-  warnings.push_back(
-      fmt::format("{}: cannot know the cluster and the model: fill in CLUSTER and PATH", one_line(name)));
-  auto const scenario = io::parse({"scenario", kPlaceholders});
-  auto const with_training = io::with_member(scenario, "training", file.training.node());
-  return io::document_text(io::with_member(with_training, "strategy", file.strategy.node()));
+  auto const knows_model = !file.model.node().members().empty();
+  warnings.push_back(fmt::format("{}: cannot know the cluster{}", one_line(name),
+                                 knows_model ? ": fill in CLUSTER" : " and the model: fill in CLUSTER and PATH"));
+  auto scenario = io::parse({"scenario", kPlaceholders});
+  if (knows_model) scenario = io::without_member(scenario, "model");
+  for (auto const* const part : {&file.cluster, &file.model, &file.training, &file.strategy})
+    scenario = io::merge(scenario, io::with_member(io::parse({"", "{}"}), part->name(), part->node()));
+  return io::document_text(scenario);
 }
 
 std::string scenario_of_model(std::string const& path, std::string const& name, std::vector<std::string>& warnings) {
-  auto const model = strategies::read_hf_config(io::parse_file(path), warnings);
+  auto const model = strategies::read_hf_config(io::parse_file(path, io::Dialect::kForeign), warnings);
   warnings.push_back(
       fmt::format("{}: cannot know the cluster and the strategy: fill in CLUSTER and STRATEGY", one_line(path)));
+  warnings.push_back(fmt::format(
+      "{}: sequence_length {} is the longest that the model takes, and micro_batch 1 a guess: say what you train with",
+      one_line(path), model.max_sequence_length));
   auto const text = fmt::format(
       R"({{"cluster": {{"profile": "CLUSTER"}}, "model": {{"hf_config": {}}},
            "training": {{"sequence_length": {}, "micro_batch": 1}}, "strategy": {{"name": "STRATEGY"}}}})",

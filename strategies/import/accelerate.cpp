@@ -74,6 +74,7 @@ class AccelerateReader {
       type.fail(fmt::format("found {}, expected FSDP, DEEPSPEED, MULTI_GPU or NO", quoted(name)),
                 "the others are not modelled yet");
     read_ranks();
+    copy(config_, "num_machines", out_.cluster, "nodes");
     read_precision();
     copy(config_, "gradient_accumulation_steps", out_.training, "gradient_accumulation");
     read_parallelism();
@@ -117,12 +118,17 @@ class AccelerateReader {
       read_fsdp1(fsdp);
     else
       read_fsdp2(fsdp);
+    // Accelerator.accumulate runs all but the last micro-batch under no_sync (accelerate/accelerator.py).
+    out_.strategy.put("accumulation", fsdp, R"("no_sync")");
     if (is_on(fsdp, "fsdp_offload_params"))
       out_.strategy.put("offload", fsdp.at("fsdp_offload_params"), R"({"parameters": "cpu"})");
     if (is_on(fsdp, "fsdp_activation_checkpointing"))
       out_.strategy.put("recompute", fsdp.at("fsdp_activation_checkpointing"), R"("full")");
     auto const policy = fsdp.find("fsdp_auto_wrap_policy");
-    if (policy && policy->string() != "TRANSFORMER_BASED_WRAP")
+    if (policy && policy->string() == "NO_WRAP")
+      out_.warnings.push_back(
+          at_place_of(*policy, "\"NO_WRAP\" is not modelled: each layer is a unit, where accelerate makes one of all"));
+    else if (policy && policy->string() != "TRANSFORMER_BASED_WRAP")
       out_.warnings.push_back(
           at_place_of(*policy, fmt::format("{} is not modelled: each layer is a unit", quoted(policy->string()))));
   }

@@ -26,6 +26,9 @@ constexpr auto kNotModelledOfDeepSpeed = std::to_array<NotModelled>({
     {"quantize_training", "the model trains in its precision", {}},
     {"sparse_attention", "attention is over the whole sequence", {}},
     {"sparse_gradients", "gradients are dense", {}},
+    // all_gather_dp_groups (deepspeed/runtime/utils.py) gathers whole groups where PyTorch has all_gather_into_tensor.
+    {"zero_optimization.allgather_bucket_size", "PyTorch 1.13 and newer gather a group of parameters whole",
+     "500000000"},
     {"zero_optimization.allgather_partitions", "updated parameters are all-gathered", "true"},
     {"zero_optimization.contiguous_gradients", "gradients are copied into contiguous buckets", "true"},
     {"zero_optimization.leaf_module", "each linear layer and norm is fetched by itself", {}},
@@ -37,16 +40,18 @@ constexpr auto kNotModelledOfDeepSpeed = std::to_array<NotModelled>({
     {"zero_optimization.offload_param.pin_memory", "copies are from pinned memory", "true"},
     {"zero_optimization.round_robin_gradients", "gradients are cut into one stretch a rank", {}},
     {"zero_optimization.stage3_allgather_sequential", "gathers are coalesced", {}},
+    {"zero_optimization.allgather_sequential", "gathers are coalesced", {}},
     {"zero_optimization.stage3_model_persistence_threshold", "persistent parameters have no limit together", {}},
+    {"zero_optimization.model_persistence_threshold", "persistent parameters have no limit together", {}},
     {"zero_optimization.stage3_module_granularity_threshold", "each linear layer and norm is fetched by itself", {}},
+    {"zero_optimization.module_granularity_threshold", "each linear layer and norm is fetched by itself", {}},
     {"zero_optimization.stage3_use_all_reduce_for_fetch_params", "parameters are all-gathered", {}},
+    {"zero_optimization.use_all_reduce_for_fetch_params", "parameters are all-gathered", {}},
     {"zero_optimization.zenflow", "the whole update follows the step", {}},
     {"zero_optimization.zero_quantized_nontrainable_weights", "every weight is trained", {}},
     {"zero_optimization.zeropp_loco_param", "quantised gradients have no error feedback", {}},
 });
 
-// allgather_bucket_size: where PyTorch has all_gather_into_tensor (1.13 and newer) DeepSpeed gathers without buckets
-// (deepspeed/runtime/utils.py, all_gather_dp_groups), as is simulated.
 constexpr auto kDeepSpeedKeys = KnownKeys{
     .format = "a DeepSpeed configuration",
     .read = R"(
@@ -55,9 +60,12 @@ constexpr auto kDeepSpeedKeys = KnownKeys{
         activation_checkpointing tensor_parallel.autotp_size sequence_parallel_size
         zero_optimization.stage zero_optimization.reduce_bucket_size
         zero_optimization.overlap_comm zero_optimization.reduce_scatter
-        zero_optimization.use_multi_rank_bucket_allreduce zero_optimization.stage3_prefetch_bucket_size
-        zero_optimization.stage3_param_persistence_threshold zero_optimization.stage3_max_live_parameters
-        zero_optimization.stage3_max_reuse_distance zero_optimization.sub_group_size
+        zero_optimization.use_multi_rank_bucket_allreduce
+        zero_optimization.stage3_prefetch_bucket_size zero_optimization.prefetch_bucket_size
+        zero_optimization.stage3_param_persistence_threshold zero_optimization.param_persistence_threshold
+        zero_optimization.stage3_max_live_parameters zero_optimization.max_live_parameters
+        zero_optimization.stage3_max_reuse_distance zero_optimization.max_reuse_distance
+        zero_optimization.sub_group_size
         zero_optimization.zero_hpz_partition_size zero_optimization.zero_quantized_weights
         zero_optimization.zero_quantized_gradients zero_optimization.cpu_offload zero_optimization.cpu_offload_param
         zero_optimization.offload_optimizer.device zero_optimization.offload_param.device)",
@@ -70,7 +78,6 @@ constexpr auto kDeepSpeedKeys = KnownKeys{
         bf16.check_grad_overflow bf16.immediate_grad_update bf16.auto_cast
         fp16.auto_cast fp16.consecutive_hysteresis fp16.hysteresis fp16.initial_scale_power fp16.loss_scale
         fp16.loss_scale_window fp16.min_loss_scale
-        zero_optimization.allgather_bucket_size
         zero_optimization.cpu_offload_use_pin_memory zero_optimization.elastic_checkpoint
         zero_optimization.enable_sanity_checks zero_optimization.gather_16bit_weights_on_model_save
         zero_optimization.ignore_unused_parameters zero_optimization.load_from_fp32_weights
@@ -212,13 +219,21 @@ class DeepSpeedReader {
     if (stage_ == 0) return;
     auto const put = [this](auto const& keys) {
       for (auto const key : keys)
-        if (auto const value = find_in_zero(key)) out_.strategy.put(key, *value);
+        if (auto const value = find_option(key)) out_.strategy.put(key, *value);
     };
     put(kEveryStage);
     if (stage_ == 3)
       put(kStage3);
     else
       put(kStages12);
+  }
+
+  /// The options whose names begin with "stage3_" also go by their names without it: pydantic's field beside its alias
+  /// (deepspeed/runtime/zero/config.py, populate_by_name).
+  [[nodiscard]] std::optional<io::Node> find_option(std::string_view key) const {
+    constexpr std::string_view kAlias = "stage3_";
+    auto const found = find_in_zero(key);
+    return found || !key.starts_with(kAlias) ? found : find_in_zero(key.substr(kAlias.size()));
   }
 
   /// An option of ZeRO, which long ago was but a flag.

@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <initializer_list>
 
 #include <fmt/format.h>
 
+#include "sim/io/document_text.hpp"
 #include "sim/io/json_writer.hpp"
 #include "strategies/import/known_keys.hpp"
 #include "strategies/import/readers.hpp"
@@ -39,7 +41,7 @@ constexpr auto kTorchtitanKeys = KnownKeys{
         experimental.pipeline_parallel_degree experimental.context_parallel_degree
         activation_checkpoint.mode activation_checkpoint.selective_ac_option
         optimizer.name optimizer.implementation optimizer.fused optimizer.foreach
-        model.converters float8.recipe_name float8.enable_float8_linear)",
+        model.converters model.flavor model.name float8.recipe_name float8.enable_float8_linear)",
     .no_matter = R"(
         checkpoint comm debug fault_tolerance job logging lr_scheduler memory_estimation metrics mx profiling
         validation compile.backend compile.components
@@ -52,7 +54,7 @@ constexpr auto kTorchtitanKeys = KnownKeys{
         activation_checkpoint.visualize_memory_budget_pareto
         float8.emulate float8.force_recompute_fp8_weight_in_bwd float8.moe_fqns_prototype
         float8.precompute_float8_dynamic_scale_for_fsdp
-        model.flavor model.hf_assets_path model.name model.norm_type model.print_after_conversion model.tokenizer_path
+        model.hf_assets_path model.norm_type model.print_after_conversion model.tokenizer_path
         optimizer.beta1 optimizer.beta2 optimizer.eps optimizer.lr optimizer.weight_decay
         parallelism.context_parallel_rotate_method parallelism.disable_loss_parallel
         parallelism.enable_async_tensor_parallel parallelism.module_fqns_per_model_part
@@ -74,7 +76,8 @@ class TorchtitanReader {
   explicit TorchtitanReader(io::Node const& config) : config_{config} {}
 
   UsersFile read() {
-    report_keys(config_, kTorchtitanKeys, out_.warnings);
+    report_keys(uses_float8() ? config_ : io::without_member(config_, "float8"), kTorchtitanKeys, out_.warnings);
+    read_model();
     refuse_other_parallelism();
     read_strategy();
     read_batches();
@@ -233,6 +236,50 @@ class TorchtitanReader {
                                        "\"stack\": \"pytorch-compiled\" of the cluster")});
   }
 
+  /// Shapes of torchtitan's models. Source: torchtitan/models/llama3/__init__.py.
+  void read_model() {
+    struct Flavor {
+      std::string_view name;
+      std::string_view shape;
+    };
+    constexpr auto kLlama3 = std::to_array<Flavor>({
+        {"debugmodel", R"("layers": 6, "hidden": 256, "heads": 16, "ffn": 768, "vocabulary": 2048)"},
+        {"8B", R"("layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "ffn": 14336, "vocabulary": 128256)"},
+        {"70B", R"("layers": 80, "hidden": 8192, "heads": 64, "kv_heads": 8, "ffn": 28672, "vocabulary": 128256)"},
+        {"405B", R"("layers": 126, "hidden": 16384, "heads": 128, "kv_heads": 8, "ffn": 53248, "vocabulary": 128256)"},
+    });
+    auto const name = find({{"model", "name"}});
+    auto const flavor = find({{"model", "flavor"}});
+    if (!name || !flavor) return;
+    refuse_experts(*name, *flavor);
+    auto const known = std::ranges::find(kLlama3, flavor->string(), &Flavor::name);
+    if (name->string() != "llama3" || known == kLlama3.end()) return;
+    auto const spec = io::parse(
+        {"model", fmt::format(R"({{"family": "llama", "name": "llama3-{}", {}, "max_sequence_length": 131072}})",
+                              known->name, known->shape)});
+    for (auto const& [key, value] : spec.members()) out_.model.put(key, *flavor, io::document_line(value));
+  }
+
+  /// Flavors such as "30B-A3B" name how much of the model is active.
+  static void refuse_experts(io::Node const& name, io::Node const& flavor) {
+    constexpr auto kOfExperts = std::to_array<std::string_view>({"deepseek_v3", "llama4", "gpt_oss"});
+    auto const is_mixture = std::ranges::find(kOfExperts, name.string()) != kOfExperts.end() ||
+                            flavor.string().find("-A") != std::string_view::npos ||
+                            flavor.string().find("moe") != std::string_view::npos;
+    if (!is_mixture) return;
+    flavor.fail(fmt::format("found {} {}, a mixture of experts, which is not modelled", name.string(), flavor.string()),
+                "name a dense model");
+  }
+
+  static bool is_float8(io::Node const& converter) {
+    return converter.string() == "float8" || converter.string() == "quantize.linear.float8";
+  }
+  [[nodiscard]] bool uses_float8() const {
+    auto const older = find({{"float8", "enable_float8_linear"}});
+    auto const converters = find({{"model", "converters"}});
+    return (older && older->boolean()) || (converters && std::ranges::any_of(converters->elements(), is_float8));
+  }
+
   /// The converter "float8" and, in older files, a flag.
   void read_float8() {
     auto const older = find({{"float8", "enable_float8_linear"}});
@@ -240,7 +287,7 @@ class TorchtitanReader {
     auto const converters = find({{"model", "converters"}});
     if (!converters) return;
     for (auto const& converter : converters->elements())
-      if (converter.string() == "float8" || converter.string() == "quantize.linear.float8")
+      if (is_float8(converter))
         put_float8(converter);
       else
         out_.warnings.push_back(at_place_of(

@@ -9,7 +9,7 @@
 
 namespace twinstep::strategies {
 
-Part::Part(std::string name) : node_{io::parse({std::move(name), "{}", false})} {}
+Part::Part(std::string name) : name_{std::move(name)}, node_{io::parse({name_, "{}", false})} {}
 
 void Part::put(std::string_view key, io::Node const& value) {
   node_ = io::with_member(node_, key, value);
@@ -24,7 +24,7 @@ void Part::put(std::string_view key, io::Node const& from, std::string const& js
 UsersFile read_users_text(UsersFormat format, io::Source source) {
   auto const directory = std::filesystem::path{source.name}.parent_path().string();
   switch (format) {
-    case UsersFormat::kDeepSpeed: return read_deepspeed(io::parse(std::move(source)));
+    case UsersFormat::kDeepSpeed: return read_deepspeed(io::parse(std::move(source), io::Dialect::kForeign));
     case UsersFormat::kAccelerate: return read_accelerate(io::parse_yaml(std::move(source)), directory);
     case UsersFormat::kTorchtitan: return read_torchtitan(io::parse_toml(std::move(source)));
   }

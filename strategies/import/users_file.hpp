@@ -20,9 +20,11 @@ class Part {
   /// The same for a value that follows from `from`: `json` is its text.
   void put(std::string_view key, io::Node const& from, std::string const& json);
   [[nodiscard]] bool has(std::string_view key) const { return node_.has(key); }
+  [[nodiscard]] std::string const& name() const { return name_; }
   [[nodiscard]] io::Node const& node() const { return node_; }
 
  private:
+  std::string name_;
   io::Node node_;
 };
 
@@ -35,6 +37,8 @@ struct UsersFile {
     std::string warning;  ///< if it does not
   };
 
+  Part cluster{"cluster"};
+  Part model{"model"};
   Part training{"training"};
   Part strategy{"strategy"};
   std::vector<Open> open;

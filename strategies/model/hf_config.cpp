@@ -1,6 +1,7 @@
 #include "strategies/model/hf_config.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <string_view>
 
@@ -51,26 +52,58 @@ std::vector<HfFamily> all_families() {
   return out;
 }
 
+/// "LlamaForCausalLM", "llama", or "LlamaModel", as transformers calls the same without its head.
+bool names(std::string_view architecture, HfFamily const& family) {
+  auto const stem = family.class_name.substr(
+      0, std::min(family.class_name.find("ForCausalLM"), family.class_name.find("LMHeadModel")));
+  return architecture == family.class_name || architecture == family.model_type ||
+         architecture == fmt::format("{}Model", stem);
+}
+
+/// A model of the same shape in our own words, where the configuration gives the shape under the usual names.
+std::string short_spec_of(io::Node const& config) {
+  constexpr auto kKeys = std::to_array<std::pair<std::string_view, std::string_view>>({
+      {"layers", "num_hidden_layers"},
+      {"hidden", "hidden_size"},
+      {"heads", "num_attention_heads"},
+      {"kv_heads", "num_key_value_heads"},
+      {"ffn", "intermediate_size"},
+      {"vocabulary", "vocab_size"},
+  });
+  auto spec = std::string{R"("family": "llama")"};
+  for (auto const& [ours, theirs] : kKeys)
+    if (auto const size = config.find(theirs); size && size->is(io::Node::Type::kNumber))
+      spec += fmt::format(R"(, "{}": {})", ours, size->integer());
+  return spec;
+}
+
 Transformer read_known(io::Node const& config, std::vector<std::string>& warnings) {
   auto const node = architecture_node(config);
   auto known = std::vector<std::string_view>{};
   for (auto const& family : all_families()) {
     known.push_back(family.class_name);
-    if (node.string() != family.class_name && node.string() != family.model_type) continue;
+    if (!names(node.string(), family)) continue;
     auto model = family.read(config, warnings);
     model.name = family.model_type;
     return model;
   }
-  node.fail(fmt::format("architecture {}", quoted(node.string())), fmt::format("known: {}", fmt::join(known, ", ")));
+  if (auto const text = config.find("text_config")) {
+    warnings.push_back(fmt::format("{}: only the text model of {} is read", text->path(), quoted(node.string())));
+    return read_known(*text, warnings);
+  }
+  node.fail(fmt::format("architecture {}", quoted(node.string())),
+            fmt::format("known: {}; if it is built like Llama, give the model as {{{}}}", fmt::join(known, ", "),
+                        short_spec_of(config)));
 }
 
 }  // namespace
 
 Transformer read_hf_config(io::Node const& config, std::vector<std::string>& warnings) {
-  refuse_experts(config);
+  refuse_experts(config.find("text_config").value_or(config));
   auto const model = read_known(config, warnings);
-  check_parameter_count(config, model);
-  warn_of_what_is_not_modelled(config, model, warnings);
+  auto const text = config.find("text_config").value_or(config);
+  check_parameter_count(text, model);
+  warn_of_what_is_not_modelled(text, model, warnings);
   return model;
 }
 

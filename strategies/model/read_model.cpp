@@ -30,7 +30,10 @@ constexpr std::int64_t kMaxLayers = 100'000;
 
 ModelSpec read_file(io::Node const& path_node, std::string const& base_directory, std::vector<std::string>& warnings) {
   auto const path = std::filesystem::path{base_directory} / std::string{path_node.string()};
-  auto model = read_hf_config(io::parse_file(path.string()), warnings);
+  if (auto error = std::error_code{}; path.extension() != ".json" && !std::filesystem::exists(path, error))
+    path_node.fail(fmt::format("found {}, which is no file here", quoted(path_node.string())),
+                   "a name on Hugging Face is not looked up: download its config.json and give the path of that");
+  auto model = read_hf_config(io::parse_file(path.string(), io::Dialect::kForeign), warnings);
   auto const folder = path.parent_path().filename().string();
   if (!folder.empty() && folder != "." && folder != "..") model.name = folder;
   return model;
