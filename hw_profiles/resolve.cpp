@@ -107,6 +107,8 @@ class Resolver {
     auto const name = std::string{reference.string()};
     if (auto const shipped = find_name(kind, name))
       return remembered(io::parse({profile_file(kind, *shipped), profile_text(kind, *shipped)}));
+    for (auto const other : {Kind::kGpu, Kind::kNode, Kind::kFabric, Kind::kCluster})
+      if (other != kind && find_name(other, name)) refuse_other_kind(kind, other, reference);
     if (name.find('/') == std::string::npos && !name.ends_with(".json"))
       reference.fail(fmt::format("found {}, expected the name of a {} profile or the path of a .json file",
                                  twinstep::quoted(name), name_of(kind)),
@@ -115,6 +117,14 @@ class Resolver {
     if (path.is_relative() && reference.source().has_lines)
       path = std::filesystem::path{reference.source().name}.parent_path() / path;
     return remembered(io::parse_file(path.string()));
+  }
+
+  [[noreturn]] static void refuse_other_kind(Kind wanted, Kind found, Node const& reference) {
+    auto const sentence = fmt::format("found the {} profile {}, expected that of a {}", name_of(found),
+                                      twinstep::quoted(reference.string()), name_of(wanted));
+    reference.fail(sentence, wanted == Kind::kCluster && found != Kind::kGpu
+                                 ? fmt::format("set cluster.{} to it, or give a cluster that names it", name_of(found))
+                                 : fmt::format("name a {}", name_of(wanted)));
   }
 
   Node remembered(Node document) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -40,6 +41,33 @@ Choice by_pci_device(GpuFacts const& gpu) {
           fmt::format("the GPUs are {}, which does not ship: {} stands in for it", device->second.front(), chosen)};
 }
 
+/// AMD's accelerators by architecture, as RCCL and HIP name it ("942", "gfx942"). Source: LLVM, AMDGPU usage,
+/// processors.
+Choice by_architecture_of_amd(GpuFacts const& gpu) {
+  constexpr auto kProfiles = std::to_array<std::pair<std::string_view, std::string_view>>(
+      {{"940", "mi300x-192"}, {"941", "mi300x-192"}, {"942", "mi300x-192"}, {"950", "mi355x-288"}});
+  if (gpu.vendor != GpuVendor::kAmd) return {};
+  for (auto const& [architecture, profile] : kProfiles)
+    if (gpu.gcn.find(architecture) != std::string::npos)
+      return {std::string{profile},
+              fmt::format("only the GPUs' architecture (gfx{}) is known: {} is taken; name another "
+                          "with --gpu",
+                          architecture, profile)};
+  return {};
+}
+
+/// Makers whose GPUs cannot be told by NVIDIA's marks.
+void refuse_unknown_makers(NodeFacts const& facts) {
+  auto const& gpu = facts.gpus.front();
+  if (gpu.vendor != GpuVendor::kAmd && gpu.vendor != GpuVendor::kOther) return;
+  auto const what = gpu.vendor == GpuVendor::kOther
+                        ? fmt::format("GPUs of the PCI vendor {}, which is neither NVIDIA nor AMD", gpu.vendor_id)
+                    : gpu.gcn.empty() ? std::string{"GPUs of AMD"}
+                                      : fmt::format("GPUs of AMD (gcn {})", gpu.gcn);
+  throw InputError{fmt::format("{}: found {}, for which no profile ships; name the one that is nearest with --gpu",
+                               one_line(facts.file), what)};
+}
+
 Choice by_compute_capability(GpuFacts const& gpu) {
   auto const* const found = gpu.compute_capability ? known_devices().find(*gpu.compute_capability) : nullptr;
   if (found == nullptr) return {};
@@ -47,6 +75,14 @@ Choice by_compute_capability(GpuFacts const& gpu) {
   return {chosen,
           fmt::format("only the GPUs' compute capability ({}.{}) is known: {} is taken; name another with --gpu",
                       *gpu.compute_capability / 10, *gpu.compute_capability % 10, chosen)};
+}
+
+void refuse_hidden_links(NodeFacts const& facts) {
+  if (!may_hide_links(facts)) return;
+  throw InputError{
+      fmt::format("{}: found {} GPUs with NICs of their own and no link among them, which is seldom: a "
+                  "container or virtual machine may hide NVLinks; name the GPU with --gpu",
+                  one_line(facts.file), facts.gpus.size())};
 }
 
 /// The first architecture whose GPUs have as many NVLinks; the next one with NVLinks stands in for one that does not
@@ -106,8 +142,21 @@ std::string choose_gpu(NodeFacts& facts, std::string const& asked) {
     return asked;
   }
   check_alike(facts);
-  auto const& first = facts.gpus.front();
-  for (auto const& choice : {by_pci_device(first), by_compute_capability(first), by_links(facts), by_pcie(facts)}) {
+  using Rule = Choice (*)(NodeFacts const&);
+  constexpr auto kRules =
+      std::to_array<Rule>({[](NodeFacts const& all) { return by_pci_device(all.gpus.front()); },
+                           [](NodeFacts const& all) { return by_architecture_of_amd(all.gpus.front()); },
+                           [](NodeFacts const& all) {
+                             refuse_unknown_makers(all);
+                             return by_compute_capability(all.gpus.front());
+                           },
+                           [](NodeFacts const& all) {
+                             refuse_hidden_links(all);
+                             return by_links(all);
+                           },
+                           by_pcie});
+  for (auto const rule : kRules) {
+    auto const choice = rule(facts);
     if (choice.gpu.empty()) continue;
     if (!choice.reason.empty()) facts.warn(choice.reason);
     return choice.gpu;

@@ -1,6 +1,8 @@
 #include "validate/records/kineto.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <tuple>
@@ -27,6 +29,31 @@ struct StepEvents {
 };
 
 constexpr auto kWhole = KinetoStep{std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::max()};
+
+/// When the device ended what the host launched within `step`; 0 without such work.
+Nanoseconds device_end(KinetoTrace const& trace, KinetoStep step) {
+  auto end = Nanoseconds{0};
+  for (auto const& event : trace.device)
+    if (auto const launch = trace.launch_of(event); launch >= step.start && launch < step.end)
+      end = std::max(end, event.end);
+  return end;
+}
+
+/// From one step to the next, by the host's clock and by the ends of the device's work, whichever is longer. Where the
+/// host runs ahead, what it launches first waits for steps before: that is no time of this step.
+Nanoseconds period_of(KinetoTrace const& trace, std::int64_t number) {
+  auto const found = trace.steps.find(number);
+  auto const end = device_end(trace, found->second);
+  auto period = found->second.end - found->second.start;
+  auto const compare = [&](KinetoStep neighbour) {
+    if (auto const other = device_end(trace, neighbour); other > 0) period = std::max(period, std::abs(end - other));
+  };
+  if (found != trace.steps.begin())
+    compare(std::prev(found)->second);
+  else if (auto const next = std::next(found); next != trace.steps.end())
+    compare(next->second);
+  return period;
+}
 
 /// What the host launched and began within `step`.
 StepEvents events_in(KinetoTrace const& trace, KinetoStep step) {
@@ -186,7 +213,12 @@ std::vector<KinetoStepTimes> steps_of(std::vector<KinetoTrace> const& traces) {
 Timeline kineto_timeline(std::vector<KinetoTrace> const& traces, std::optional<std::int64_t> number) try {
   if (!number) number = median_step(steps_of(traces));
   auto ranks = std::vector<StepEvents>{};
-  for (auto const& trace : traces) ranks.push_back(events_in(trace, step_of(trace, number)));
+  for (auto const& trace : traces) {
+    auto const step = step_of(trace, number);
+    auto& rank = ranks.emplace_back(events_in(trace, step));
+    if (auto const end = device_end(trace, step); number && end > 0)
+      rank.begin = std::max(rank.begin, end - period_of(trace, *number));
+  }
   auto result = TimelineBuilder{ranks}.build();
   auto& manifest = result.manifest;
   manifest.clock = Clock::kReal;

@@ -129,7 +129,9 @@ class TraceReader {
       event.kind = kernel_kind(event.name, collective ? std::optional{collective->string()} : std::nullopt);
     else
       event.kind = category == Category::kCopy ? WorkKind::kCopy : WorkKind::kElementwise;
-    if (auto const kind = arg("kind")) event.kind = kind->word<WorkKind>();  // our own traces say it
+    // Our own traces say it; ROCm's tracer has a "kind" of its own there ("HtoD", "Dispatch Kernel").
+    if (auto const kind = arg("kind"); kind && kind->is(Node::Type::kString))
+      event.kind = find_enum<WorkKind>(kind->string()).value_or(event.kind);
     if (program::is_communication(event.kind)) event.bytes = message_size(args);
     if (category == Category::kCopy) event.bytes = Bytes{whole(arg("bytes")).value_or(0)};
     trace_.device.push_back(std::move(event));

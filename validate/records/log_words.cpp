@@ -37,6 +37,21 @@ std::string_view without_label(std::string_view line) {
   return is_label ? line.substr(digits + 1) : line;
 }
 
+/// Without ESC [ … letter, and without ESC ] … BEL.
+std::string without_control_sequences(std::string_view text) {
+  constexpr char kEscape = '\x1b';
+  auto plain = std::string{};
+  while (true) {
+    auto const begin = std::min(text.find(kEscape), text.size());
+    plain += text.substr(0, begin);
+    text.remove_prefix(begin);
+    if (text.empty()) return plain;
+    auto const is_title = text.substr(1).starts_with(']');
+    auto end = is_title ? text.find('\a') : text.find_first_not_of("0123456789;:<=>?[ !\"#$%&'()*+,-./", 1);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+}
+
 /// Whether `text` has the form of `pattern`, in which 0 stands for a digit.
 bool has_form(std::string_view text, std::string_view pattern) {
   if (text.size() < pattern.size()) return false;
@@ -76,12 +91,56 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
+std::string plain_text(std::string_view text) {
+  auto plain = std::string{};
+  auto const is_little = text.starts_with("\xff\xfe");
+  if (is_little || text.starts_with("\xfe\xff")) {
+    for (std::size_t i = 2; i + 1 < text.size(); i += 2) {
+      auto const low = text[is_little ? i : i + 1];
+      auto const is_ascii = text[is_little ? i + 1 : i] == '\0' && static_cast<unsigned char>(low) < 0x80;
+      plain += is_ascii ? low : '?';
+    }
+  } else {
+    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+    plain = text.substr(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
+  }
+  return without_control_sequences(plain);
+}
+
+void LinePrefix::learn(std::string_view line) {
+  constexpr std::string_view kMarks[] = {"# nThread", "# Using devices", "# Collective test", "#  Rank", "#   Rank"};
+  auto const mark = line.find('#');
+  if (mark == std::string_view::npos) return;
+  auto const rest = line.substr(mark);
+  auto const is_known = std::ranges::any_of(kMarks, [rest](auto known) { return rest.starts_with(known); });
+  if (!is_known && rest.find("algbw") == std::string_view::npos) return;
+  form_.clear();
+  for (std::size_t i = 0; i < mark;) {
+    auto const end = end_of_digits(line, i);
+    form_ += end > i ? '0' : line[i];
+    i = std::max(end, i + 1);
+  }
+}
+
+std::string_view LinePrefix::strip(std::string_view line) const {
+  auto at = std::size_t{0};
+  for (auto const c : form_) {
+    auto const end = end_of_digits(line, at);
+    if (c == '0' ? end == at : at >= line.size() || line[at] != c) return line;
+    at = c == '0' ? end : at + 1;
+  }
+  return line.substr(at);
+}
+
 bool begins_object(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(kJsonBlanks), text.size())).starts_with('{');
 }
 
 bool begins_array(std::string_view text) {
-  return text.substr(std::min(text.find_first_not_of(kJsonBlanks), text.size())).starts_with('[');
+  auto const begin = std::min(text.find_first_not_of(kJsonBlanks), text.size());
+  if (!text.substr(begin).starts_with('[')) return false;
+  auto const first = text.find_first_not_of(kJsonBlanks, begin + 1);
+  return first == std::string_view::npos || text[first] == '{' || text[first] == ']';
 }
 
 std::string_view without_launcher_prefix(std::string_view line) {

@@ -16,7 +16,12 @@ namespace twinstep::records {
 /// The lines of a text, without their ends ("\n", "\r\n").
 [[nodiscard]] std::vector<std::string_view> lines_of(std::string_view text);
 
-/// Whether a text begins like a JSON object, or like an array of them, as no log does.
+/// A text of any program as plain UTF-8: UTF-16 with a byte order mark is converted (characters beyond ASCII become
+/// "?"), and what colours a terminal (ECMA-48 control sequences) is left out.
+[[nodiscard]] std::string plain_text(std::string_view text);
+
+/// Whether a text begins like a JSON object, or like an array of them, as no log does: mpirun's "[1,0]<stdout>:" does
+/// not.
 [[nodiscard]] bool begins_object(std::string_view text);
 [[nodiscard]] bool begins_array(std::string_view text);
 
@@ -37,6 +42,19 @@ template <class Number>
   if (result.ec != std::errc{} || result.ptr != end) return std::nullopt;
   return value;
 }
+
+/// What a launcher or a collector puts in front of every line, learnt from a line of which the rest is known:
+/// "worker-0  | " of "worker-0  | # nThread 1 …". Numbers may differ from line to line.
+class LinePrefix {
+ public:
+  /// Learns all before the first "#" of a line that nccl-tests begins with one.
+  void learn(std::string_view line);
+  /// The line without the prefix, if it begins with one.
+  [[nodiscard]] std::string_view strip(std::string_view line) const;
+
+ private:
+  std::string form_;  // a run of digits is "0"
+};
 
 /// A line as a process wrote it, without what launchers and collectors of logs put before it: tags of mpirun
 /// ("[1,0]<stdout>:", "[prterun-node0-1@1,0]<stdout>: "), with a time or without, labels of srun -l and mpiexec

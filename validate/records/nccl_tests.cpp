@@ -7,6 +7,7 @@
 
 #include "sim/base/input_error.hpp"
 #include "validate/records/collective_words.hpp"
+#include "validate/records/launch_command.hpp"
 #include "validate/records/log_words.hpp"
 #include "validate/records/nccl_tests_rows.hpp"
 
@@ -27,7 +28,9 @@ class LogReader {
 
   void read(std::string_view raw) {
     ++line_;
-    auto const line = without_launcher_prefix(raw);
+    auto line = without_launcher_prefix(raw);
+    if (!line.starts_with('#')) prefix_.learn(line);
+    line = prefix_.strip(line);
     if (auto const message = find_library_message(line)) {
       read_message(message->text);
       if (!message->before.empty()) read_row_words(message->before);
@@ -148,15 +151,20 @@ class LogReader {
       auto const name = words_of(line.substr(bracket + 2));
       rank.device_name = fmt::format("{}", fmt::join(name, " "));
     }
-    auto& seen = current_.seen_ranks;
     if (!current_.rows.empty()) begin_run();
-    if (std::ranges::find(seen, rank.rank, &LoggedRank::rank) == seen.end()) seen.push_back(std::move(rank));
+    auto& seen = current_.seen_ranks;
+    auto const known = std::ranges::find(seen, rank.rank, &LoggedRank::rank);
+    if (known == seen.end())
+      seen.push_back(std::move(rank));
+    else if (known->process != rank.process || known->host != rank.host)
+      ++current_.programs;
   }
 
   /// Text of the launcher, a script, or a person: the program's name, versions, variables, a caption.
   void read_text(Words const& words, std::string_view line) {
     if (current_.average_bus_bandwidth) begin_run();
     read_version(words);
+    if (auto const command = read_launch_command(words)) current_.command = *command;
     auto perf = std::optional<MeasuredKind>{};
     for (auto const word : words) {
       auto const is_program = word.find("_perf") != std::string_view::npos;
@@ -215,6 +223,7 @@ class LogReader {
 
   std::string name_;
   int line_ = 0;
+  LinePrefix prefix_;
   std::vector<CollectiveLog> logs_;
   CollectiveLog current_;
   RowReader rows_;
@@ -223,9 +232,10 @@ class LogReader {
 }  // namespace
 
 std::vector<CollectiveLog> read_nccl_tests(std::string const& name, std::string_view text) {
-  if (begins_object(text)) return read_nccl_tests_json(io::parse({name, std::string{text}}));
+  auto const plain = plain_text(text);
+  if (begins_object(plain)) return read_nccl_tests_json(io::parse({name, plain}));
   auto reader = LogReader{name};
-  for (auto const line : lines_of(text)) reader.read(line);
+  for (auto const line : lines_of(plain)) reader.read(line);
   auto logs = std::move(reader).finish();
   if (logs.empty())
     throw InputError{

@@ -11,6 +11,7 @@
 #include "sim/hardware/library.hpp"
 #include "sim/io/document.hpp"
 #include "validate/records/collective_record.hpp"
+#include "validate/records/launch_command.hpp"
 
 /// What others measured: logs of nccl-tests and rccl-tests.
 namespace twinstep::records {
@@ -45,6 +46,8 @@ struct CollectiveLog {
   std::optional<validate::MeasuredKind> collective;  ///< by the name of its program ("all_reduce_perf") or a caption
   std::vector<LoggedRank> seen_ranks;
   std::optional<std::int64_t> ranks;
+  std::optional<LaunchCommand> command;
+  std::int64_t programs = 1;                   ///< that wrote into one log, each with a rank 0 of its own
   std::optional<hardware::Launcher> launcher;  ///< by the processes of the ranks of one host
   bool is_rccl = false;
   std::string library_version;                     ///< "2.28.7"
@@ -72,7 +75,7 @@ struct CollectiveLog {
 [[nodiscard]] std::vector<CollectiveLog> read_nccl_tests_json(io::Node const& document);
 
 /// Adds what follows from the rest of a log: the number of ranks and their launcher from the ranks that were listed,
-/// and warnings for what it does not say and for wrong elements.
+/// or else by the command that started the program, and warnings for what it does not say and for wrong elements.
 void complete(std::string const& name, CollectiveLog& log);
 
 /// The logs as records of one system each, called by the file's name. Throws InputError for a log that does not say

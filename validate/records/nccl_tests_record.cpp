@@ -78,8 +78,10 @@ validate::CollectiveRecord record_of(std::string const& name, std::string id, Co
         "as all_reduce_perf; add it",
         name)};
   if (!log.ranks)
-    throw InputError{
-        fmt::format("{}: found no number of ranks, expected \"#  Rank\" lines; keep the log's beginning", name)};
+    throw InputError{fmt::format(
+        "{}: found no number of ranks, expected \"#  Rank\" lines or the launcher's command; keep the log's "
+        "beginning",
+        name)};
   auto record = validate::CollectiveRecord{.id = id,
                                            .system = std::move(id),
                                            .kind = *log.collective,
@@ -131,11 +133,20 @@ void write_object(JsonWriter& json, std::string_view key,
   json.end_object();
 }
 
+std::optional<std::int64_t> nodes_of(CollectiveLog const& log) {
+  auto const hosts = std::ssize(log.hosts());
+  if (hosts > 0) return hosts;
+  return log.command ? log.command->nodes : std::nullopt;
+}
+
 /// Ranks on each host, if they are as many on each.
 std::optional<std::int64_t> ranks_per_host(CollectiveLog const& log) {
   auto counts = std::map<std::string, std::int64_t>{};
   for (auto const& rank : log.seen_ranks) ++counts[rank.host];
-  if (counts.empty()) return std::nullopt;
+  if (counts.empty()) {
+    auto const nodes = nodes_of(log);
+    return nodes && log.ranks && *log.ranks % *nodes == 0 ? std::optional{*log.ranks / *nodes} : std::nullopt;
+  }
   auto const first = counts.begin()->second;
   for (auto const& [host, count] : counts)
     if (count != first) return std::nullopt;
@@ -143,13 +154,12 @@ std::optional<std::int64_t> ranks_per_host(CollectiveLog const& log) {
 }
 
 void write_record(JsonWriter& json, std::string const& id, std::string const& file, CollectiveLog const& log) {
-  auto const hosts = log.hosts();
   auto const named = [](auto const& word) { return word ? std::optional{name_of(*word)} : std::nullopt; };
   json.begin_object();
   json.member("id", id);
   json.member("system", nullptr);
   json.member("collective", named(log.collective));
-  json.member("nodes", hosts.empty() ? std::nullopt : std::optional{hosts.size()});
+  json.member("nodes", nodes_of(log));
   json.member("gpus_per_node", ranks_per_host(log));
   json.member("ranks", log.ranks);
   json.member("gpu", unless_empty(devices_of(log)));
@@ -198,6 +208,12 @@ void complete(std::string const& name, CollectiveLog& log) {
   auto const say = [&](std::string const& sentence) {
     log.warnings.push_back(fmt::format("{}: {}", one_line(name), sentence));
   };
+  if (!log.ranks && log.command) log.ranks = log.command->ranks();
+  if (log.programs > 1)
+    say(fmt::format(
+        "{} programs of {} rank{} each ran side by side and measured nothing together: nccl-tests was built "
+        "without MPI=1",
+        log.programs, log.ranks.value_or(1), log.ranks.value_or(1) == 1 ? "" : "s"));
   if (!log.collective) say("does not say which collective it measured");
   if (!log.ranks) say("does not say how many ranks took part");
   for (auto const& row : log.rows)

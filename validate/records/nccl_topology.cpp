@@ -161,7 +161,7 @@ class TopologyReader {
     for (auto const& gpu : gpus_) {
       auto const inner = gpu.element.child("gpu");
       auto gpu_facts = GpuFacts{.name = gpu.bus_id(), .pci_device = text_of(gpu.element, "device")};
-      if (auto const sm = inner.attribute("sm").as_llong(); sm > 0) gpu_facts.compute_capability = sm;
+      read_vendor(gpu.element, inner, gpu_facts);
       gpu_facts.pcie = narrowest(gpu.way, idle);
       if (!gpu_facts.pcie) unknown.push_back(gpu_facts.name);
       if (gpu.way.size() > 1) gpu_facts.pcie_switch = text_of(gpu.way.front(), "busid");
@@ -181,6 +181,22 @@ class TopologyReader {
     facts_.peers_by_pcie = std::ranges::all_of(facts_.gpus, [&](GpuFacts const& gpu) {
       return !gpu.pcie_switch.empty() && gpu.pcie_switch == first.pcie_switch;
     });
+  }
+
+  /// RCCL writes "gcn", and "sm" then counts compute units (rccl, src/graph/xml.cc, ncclTopoGetXmlFromGpu).
+  static void read_vendor(Element pci, Element gpu, GpuFacts& facts) {
+    auto const id = text_of(pci, "vendor");
+    facts.gcn = text_of(gpu, "gcn");
+    if (id == "0x10de")
+      facts.vendor = GpuVendor::kNvidia;
+    else if (id == "0x1002" || (id.empty() && (!facts.gcn.empty() || gpu.child("xgmi"))))
+      facts.vendor = GpuVendor::kAmd;
+    else if (!id.empty() && leading_number<std::int64_t>(id.substr(std::min<std::size_t>(2, id.size()))) != 0)
+      facts.vendor = GpuVendor::kOther;
+    if (facts.vendor == GpuVendor::kOther) facts.vendor_id = id;
+    auto const sm = gpu.attribute("sm").as_llong();
+    auto const may_be_nvidia = facts.vendor == GpuVendor::kNvidia || facts.vendor == GpuVendor::kUnknown;
+    if (sm > 0 && facts.gcn.empty() && may_be_nvidia) facts.compute_capability = sm;
   }
 
   /// The narrowest link on the way that can be believed; names bridges that cannot in `idle`.
@@ -270,6 +286,13 @@ class TopologyReader {
     if (!without_speed.empty())
       facts_.warn(fmt::format("found no speed for NIC {} (NCCL then assumes 10 Gb/s)", list_text(without_speed)));
     if (facts_.nics.empty()) facts_.warn("found no NIC: the profile's are kept");
+    auto const is_far = [](NicFacts const& nic) { return nic.distance >= Distance::kPhb; };
+    if (!facts_.nics.empty() && std::ranges::all_of(facts_.nics, is_far))
+      facts_.warn(
+          "GPUs and NICs meet only at the CPU's host bridge, as in virtual machines: NCCL leaves GPUDirect RDMA off "
+          "there, and all traffic goes through host memory, several times slower than this profile; set "
+          "\"has_gpu_direct\": false of the fabric's transport unless NCCL_NET_GDR_LEVEL or a topology file turns it "
+          "on");
   }
 
   void add_nic(Device const& nic, std::string name, Element port, std::vector<std::string>& without_speed) {

@@ -90,6 +90,16 @@ std::optional<IntraNode> find_intra(NodeFacts& facts) {
   return IntraNode::kPcieStaged;
 }
 
+bool may_hide_links(NodeFacts const& facts) {
+  constexpr std::size_t kFew = 4;
+  auto const is_alone = [](GpuFacts const& gpu) { return gpu.links() == 0; };
+  if (!facts.has_gpu_links || facts.gpus.size() < kFew || !std::ranges::all_of(facts.gpus, is_alone)) return false;
+  auto served = std::set<std::size_t>{};
+  for (auto const& nic : facts.nics)
+    if (nic.distance <= Distance::kPxb) served.insert(nic.nearest.begin(), nic.nearest.end());
+  return served.size() == facts.gpus.size() && facts.nics.size() >= facts.gpus.size();
+}
+
 std::optional<std::int64_t> find_gpus_per_pcie_switch(NodeFacts const& facts) {
   auto sharing = std::map<std::string, std::int64_t>{};
   for (auto const& gpu : facts.gpus)

@@ -35,9 +35,14 @@ enum class Distance : std::uint8_t {
   kSys    ///< another socket
 };
 
+enum class GpuVendor : std::uint8_t { kUnknown, kNvidia, kAmd, kOther };
+
 struct GpuFacts {
-  std::string name;                                ///< bus id, or "GPU0"
-  std::optional<std::int64_t> compute_capability;  ///< times ten
+  std::string name;  ///< bus id, or "GPU0"
+  GpuVendor vendor = GpuVendor::kUnknown;
+  std::string vendor_id;                           ///< "0x1d94" of one that is not known
+  std::string gcn;                                 ///< AMD's architecture, "942"; empty where the dump does not say
+  std::optional<std::int64_t> compute_capability;  ///< times ten; NVIDIA's
   std::string pci_device;                          ///< "0x2330"; empty where the dump does not say
   std::int64_t switch_links = 0;                   ///< NVLinks that lead to switches
   std::map<std::size_t, std::int64_t> peer_links;  ///< NVLinks that lead to other GPUs of the dump, by their index
@@ -79,6 +84,10 @@ struct NodeFacts {
 /// The shape of the node, from its links. Adds a warning where they have none that a node profile knows.
 /// Nothing where the dump does not say.
 [[nodiscard]] std::optional<hardware::IntraNode> find_intra(NodeFacts& facts);
+
+/// Whether several GPUs without a link among them each have NICs of their own at a PCIe switch: machines that are built
+/// so join their GPUs, and a container or virtual machine hides by what.
+[[nodiscard]] bool may_hide_links(NodeFacts const& facts);
 
 /// How many GPUs share a PCIe switch, the most of any; nothing where the dump does not say.
 [[nodiscard]] std::optional<std::int64_t> find_gpus_per_pcie_switch(NodeFacts const& facts);

@@ -157,6 +157,7 @@ class ProfileWriter {
 
   void write_gpu_links() {
     if (!intra_) return keep_shape();
+    doubt_hidden_links();
     text("intra", name_of(*intra_));
     if (*intra_ == IntraNode::kNone) return;
     if (is_nvlink(*intra_)) return write_nvlinks();
@@ -167,6 +168,16 @@ class ProfileWriter {
            fmt::format("{}: PCIe {:g} GT/s x {} lanes", source_, pcie->transfers, pcie->lanes));
     else
       rate("gpu_link", slot_of(gpu_).value, slot_of(gpu_).basis, slot_of(gpu_).source);
+  }
+
+  void doubt_hidden_links() {
+    auto const* const architecture =
+        gpu_.compute_capability ? known_devices().find(gpu_.compute_capability->value) : nullptr;
+    if (architecture == nullptr || architecture->links == 0 || !may_hide_links(facts_)) return;
+    facts_.warn(
+        fmt::format("shows no NVLink, though {} can have {} and each GPU has NICs of its own: a container or "
+                    "virtual machine may hide them; set \"intra\": \"nvswitch\" if they are there",
+                    gpu_.name, architecture->links));
   }
 
   /// The dump has no place for links. One GPU has none, several need some.

@@ -156,6 +156,7 @@ std::string Diagnosis::text() const {
   if (factor < 1)
     return fmt::format("{}: it is faster than the machine that was described, which may have more or faster links",
                        apart);
+  if (causes.empty() && tried.empty()) return fmt::format("{}. There is nothing to try on such a machine", apart);
   if (causes.empty())
     return fmt::format("{}. Nothing that was tried explains it, alone or two together: {}", apart,
                        fmt::join(tried, ", "));

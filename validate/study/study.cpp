@@ -62,6 +62,8 @@ std::vector<CollectiveRecord> read_measured_records(io::Source const& file,
 
 validate::MakeCase case_maker(std::optional<hardware::Cluster> named) {
   return [named = std::move(named)](CollectiveRecord const& record) {
+    if (record.ranks < 2)
+      throw InputError{fmt::format("{}: found one rank, which communicates with nobody, expected several", record.id)};
     return CollectiveCase{record, named ? validate::machine_of(record, *named) : validate::machine_of(record)};
   };
 }
