@@ -114,7 +114,7 @@ void read_failures(PlanOptions const& options, plan::Goal& goal) {
 
 }  // namespace
 
-double read_amount(std::string const& option, std::string text) {
+double read_amount(std::string const& option, std::string const& text) {
   constexpr auto kExpected = "a number above zero such as \"15T\", \"300 B\" or \"4 M tokens\"";
   auto const number = leading_number(text);
   if (!number) refuse(option, text, kExpected);

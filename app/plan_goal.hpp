@@ -11,7 +11,7 @@
 namespace twinstep::app {
 
 /// "15T", "300 B tokens", "4 M", "2e12": K, M, B and T are thousands, millions, billions and trillions.
-[[nodiscard]] double read_amount(std::string const& option, std::string text);
+[[nodiscard]] double read_amount(std::string const& option, std::string const& text);
 /// "30d", "3 weeks", "720 h", "10 min"; above zero.
 [[nodiscard]] Seconds read_long_time(std::string const& option, std::string const& text);
 /// "2 M USD", "350000 EUR".

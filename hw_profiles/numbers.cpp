@@ -118,7 +118,7 @@ io::Node with_source(io::Maker const& make, Node const& value, hardware::Basis b
 }
 
 hardware::Provenance read_provenance(Resolved const& resolved, Node const& number) {
-  auto const scenario = hardware::Provenance{hardware::Basis::kScenario, "scenario"};
+  auto scenario = hardware::Provenance{hardware::Basis::kScenario, "scenario"};
   if (!number.is(Node::Type::kObject)) {
     if (resolved.is_in_profile(number))
       number.fail("found a number without its source, expected {\"value\": …, \"basis\": …, \"source\": …}",

@@ -70,7 +70,7 @@ std::string breakdown_name(BreakdownEntry const& entry) {
 }
 
 std::string in_words(BreakdownEntry const& entry) {
-  auto const kind = entry.kind ? std::string{name_of(*entry.kind)} : std::string{};
+  auto kind = entry.kind ? std::string{name_of(*entry.kind)} : std::string{};
   switch (entry.activity) {
     case Activity::kCompute: return kind;
     case Activity::kTransfer: return "exposed " + kind;

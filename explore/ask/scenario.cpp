@@ -17,7 +17,7 @@ namespace {
 
 /// What names the scenario's GPU: its own value, or else its cluster.
 io::Node gpu_of(io::Node const& document) {
-  auto const cluster = document.at("cluster");
+  auto cluster = document.at("cluster");
   if (!cluster.is(io::Node::Type::kObject)) return cluster;
   if (auto const gpu = cluster.find("gpu")) return *gpu;
   auto const node = cluster.find("node");

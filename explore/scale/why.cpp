@@ -39,8 +39,8 @@ class Candidates {
     candidates_.push_back({std::move(name), std::move(changes), is_hardware});
   }
   template <class Value>
-  static io::Change change(std::string path, Value value) {
-    return io::change_to(std::move(path), io::value_node(value));
+  static io::Change change(std::string const& path, Value value) {
+    return io::change_to(path, io::value_node(value));
   }
 
   /// The strategy with nothing but its ranks, its recomputation and perhaps groups, as another one refuses the rest.

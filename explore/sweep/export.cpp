@@ -28,7 +28,7 @@ std::string plain_text(Cell const& cell, Column::Kind kind) {
 
 /// A row is a line: control characters are escaped. JSON Lines have them as they are.
 std::string csv_field(std::string const& raw) {
-  auto const text = one_line(raw);
+  auto text = one_line(raw);
   if (text.find_first_of(",\"") == std::string::npos) return text;
   auto quoted_text = std::string{'"'};
   for (auto const c : text) quoted_text += c == '"' ? std::string{"\"\""} : std::string{c};

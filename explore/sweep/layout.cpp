@@ -82,7 +82,7 @@ std::optional<std::string> difference_of(std::string const& path, MaybeNode cons
   for (auto const* const object : {&wanted, &found})
     for (auto const& [key, value] : (*object)->members())
       if (found->find(key) || wanted->find(key))
-        if (auto const difference = difference_of(below(key), found->find(key), wanted->find(key))) return difference;
+        if (auto difference = difference_of(below(key), found->find(key), wanted->find(key))) return difference;
   return std::nullopt;
 }
 

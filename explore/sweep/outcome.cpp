@@ -95,7 +95,7 @@ std::string best_table(std::vector<Best> const& best, std::vector<std::string> c
   for (auto const& each : best) columns.push_back({each.title, reports::Align::kLeft, true});
   auto table = reports::Table{std::move(columns)};
   auto const width = best.size() == 1 ? 2 * kValueWidth : kValueWidth;
-  auto const add = [&](std::string name, auto const& text_of) {
+  auto const add = [&](std::string const& name, auto const& text_of) {
     auto cells = std::vector<reports::Cell>{elided(one_line(name), kNameWidth)};
     for (auto const& each : best) cells.emplace_back(breakable(one_line(text_of(*each.row)), width));
     table.add_row(std::move(cells));

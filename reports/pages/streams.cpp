@@ -30,7 +30,7 @@ std::vector<TrackId> shown_tracks(Timeline const& timeline) {
   auto roles = std::set<std::string>{};
   auto tracks = std::vector<TrackId>{};
   for (std::size_t i = 0; i < timeline.tracks.size(); ++i)
-    if (roles.insert(timeline.tracks[i].role).second) tracks.push_back(TrackId{i});
+    if (roles.insert(timeline.tracks[i].role).second) tracks.emplace_back(i);
   return tracks;
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
@@ -59,7 +60,7 @@ void draw_line(Plane& plane, ChartPoint const& from, ChartPoint const& to) {
   auto const rise = static_cast<double>(plane.row(to.y)) - first_row;
   for (auto column = first + 1; column < last; ++column) {
     auto const share = static_cast<double>(column - first) / static_cast<double>(last - first);
-    plane.canvas.set_if_free(static_cast<std::size_t>(first_row + rise * share + 0.5), column, "·");
+    plane.canvas.set_if_free(static_cast<std::size_t>(std::lround(first_row + rise * share)), column, "·");
   }
 }
 

@@ -138,7 +138,8 @@ Phase between_phase(FoldRequest const& request) {
 double bytes_over(FoldRequest const& request, std::int64_t reach) {
   auto const ranks = request.placement.ranks;
   auto const size = static_cast<double>(request.size.count());
-  if (!has_chunks(request.kind)) return size * static_cast<double>(((ranks - 1) / reach + 1) / 2);
+  auto const senders = ((ranks - 1) / reach + 1) / 2;
+  if (!has_chunks(request.kind)) return size * static_cast<double>(senders);
   auto const places = ranks / (2 * reach) * reach + std::max<std::int64_t>(0, ranks % (2 * reach) - reach);
   return size / static_cast<double>(ranks) * static_cast<double>(places);
 }

@@ -157,7 +157,7 @@ void FluidNetwork::gather_component(std::uint32_t seed) {
   full_at_.clear();
   component_.push_back(seed);
   activities_[seed].stamp = stamp_;
-  for (std::size_t i = 0; i < component_.size(); ++i) {
+  for (std::size_t i = 0; i < component_.size(); ++i) {  // NOLINT(modernize-loop-convert): it grows meanwhile
     auto& activity = activities_[component_[i]];
     activity.is_disturbed = false;
     activity.is_fixed = false;

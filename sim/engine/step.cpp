@@ -59,7 +59,7 @@ void Step::mark(CellState& cell) {
 }
 
 void Step::start_ready_operations() {
-  for (std::size_t i = 0; i < dirty_.size(); ++i) {
+  for (std::size_t i = 0; i < dirty_.size(); ++i) {  // NOLINT(modernize-loop-convert): it grows meanwhile
     auto& cell = states_[dirty_[i]];
     cell.is_dirty = false;
     issue(cell);

@@ -99,7 +99,7 @@ void write(JsonWriter& json, Node const& document) {
 
 std::string short_line(Node const& document) {
   constexpr auto kMost = std::size_t{100};
-  auto const text = document_line(document);
+  auto text = document_line(document);
   if (text.size() <= kMost) return text;
   return std::string{whole_characters(text, kMost)} + "…";
 }

@@ -27,7 +27,7 @@ HostGradients::HostGradients(StepContext& context, std::int64_t elements)
                               MemoryCategory::kGradients, MemorySpace::kHost);
 }
 
-void HostGradients::keep(StreamId stream, Piece piece) {
+void HostGradients::keep(StreamId stream, Piece const& piece) {
   auto const sums = Region{sums_, piece.to.offset, piece.to.elements};
   if (sums_.exists() && !context_.is_first_micro_step()) {
     auto const before = on_device(context_.plan.kernels.precision, piece.from);

@@ -25,7 +25,7 @@ class HostGradients {
   HostGradients(StepContext& context, std::int64_t elements);
 
   /// `piece.to` names a stretch of the partition; its buffer is not looked at.
-  void keep(StreamId stream, Piece piece);
+  void keep(StreamId stream, Piece const& piece);
   [[nodiscard]] program::Region whole() const { return context_.role.whole(wide_); }
   /// Once all are kept.
   [[nodiscard]] HostChecks const& checks() const { return checks_; }

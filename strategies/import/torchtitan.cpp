@@ -93,7 +93,7 @@ class TorchtitanReader {
   [[nodiscard]] std::optional<io::Node> find(std::initializer_list<Place> places) const {
     for (auto const& [section, key] : places)
       if (auto const table = config_.find(section))
-        if (auto const value = table->find(key)) return value;
+        if (auto value = table->find(key)) return value;
     return std::nullopt;
   }
 

@@ -100,7 +100,7 @@ Transformer read_known(io::Node const& config, std::vector<std::string>& warning
 
 Transformer read_hf_config(io::Node const& config, std::vector<std::string>& warnings) {
   refuse_experts(config.find("text_config").value_or(config));
-  auto const model = read_known(config, warnings);
+  auto model = read_known(config, warnings);
   auto const text = config.find("text_config").value_or(config);
   check_parameter_count(text, model);
   warn_of_what_is_not_modelled(text, model, warnings);
