@@ -92,7 +92,7 @@ class Fit {
 }  // namespace
 
 std::vector<FittedConstant> fit_constants(std::span<CollectiveCase*> cases) {
-  auto const fitted = Fit{cases}.solve();
+  auto fitted = Fit{cases}.solve();
   for (auto* const one : cases) apply_constants(fitted, *one);
   return fitted;
 }

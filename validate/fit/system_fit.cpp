@@ -98,7 +98,7 @@ class SystemFit {
     add_points(problem_, one, std::move(constants), std::move(weights), kLoss);
   }
 
-  void leave_out(std::string_view path, std::string reason) {
+  void leave_out(std::string_view path, std::string const& reason) {
     for (std::size_t i = 0; i < fitted_.size(); ++i) {
       if (fitted_[i].constant->path != path) continue;
       fitted_[i].left_out = reason;

@@ -223,7 +223,7 @@ Launch const& LocalRanks::launch() const {
 }
 
 void LocalRanks::join(std::exception_ptr failure) {
-  others_->join(failure);
+  others_->join(std::move(failure));
 }
 
 void run_local_ranks(int processes, LocalRanks::Body const& body) {

@@ -117,7 +117,7 @@ class LogReader {
     if (!current_.rows.empty() && is_other) begin_part();
     current_.type = std::move(read.type);
     current_.reduction = std::move(read.reduction);
-    current_.rows.push_back(std::move(read.row));
+    current_.rows.push_back(read.row);
   }
 
   // Everything else.

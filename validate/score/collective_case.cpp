@@ -10,7 +10,7 @@ namespace {
 
 /// Nodes are filled, but where the record says that fewer GPUs of each took part. (Of a rack it counts trays.)
 collectives::Layout layout_of(CollectiveRecord const& record, hardware::Cluster const& cluster) {
-  auto const filled = collectives::layout_of(record.ranks, cluster.node().gpus);
+  auto filled = collectives::layout_of(record.ranks, cluster.node().gpus);
   if (!record.cluster || cluster.node().gpus_per_host) return filled;
   auto const each = record.cluster->at("gpus_per_node").integer_from(1);
   if (each >= cluster.node().gpus || record.ranks % each != 0) return filled;
