@@ -1,4 +1,5 @@
 #include <array>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -6,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "sim/program/role_ranks.hpp"
+#include "sim/program/telling_ranks.hpp"
 #include "sim/program/tensor_lists.hpp"
 #include "sim/program/well_formed.hpp"
 
@@ -29,10 +31,41 @@ std::size_t operands_of(CommunicationPart const& part) {
   return std::holds_alternative<Collective>(part) ? 2U : 1U;
 }
 
+/// The sizes that the two sides of a collective have on one rank.
+struct Sides {
+  std::int64_t sent = 0;
+  std::int64_t received = 0;
+  bool sent_may_be_nothing = false;  ///< this rank does not send in a rooted collective
+  bool received_may_be_nothing = false;
+};
+
+Sides sides_of(CollectiveKind kind, std::int64_t whole, std::int64_t chunk, bool is_root) {
+  switch (kind) {
+    case CollectiveKind::kAllReduce:
+    case CollectiveKind::kAllToAll: return {whole, whole};
+    case CollectiveKind::kAllGather: return {chunk, whole};
+    case CollectiveKind::kReduceScatter: return {whole, chunk};
+    case CollectiveKind::kBroadcast: return {whole, whole, !is_root, false};
+    case CollectiveKind::kReduce: return {whole, whole, false, !is_root};
+    case CollectiveKind::kGather: return {chunk, whole, false, !is_root};
+    case CollectiveKind::kScatter: return {whole, chunk, !is_root, false};
+  }
+  return {};
+}
+
+bool is_side(std::int64_t elements, std::int64_t expected, bool may_be_nothing) {
+  return elements == expected || (may_be_nothing && elements == 0);
+}
+
+/// Whether a rank's own chunk is one of the collective's sides.
+bool is_cut(CollectiveKind kind) {
+  return kind != CollectiveKind::kAllReduce && kind != CollectiveKind::kBroadcast && kind != CollectiveKind::kReduce;
+}
+
 class OperandCheck {
  public:
   OperandCheck(StepProgram const& program, Role const& role, std::vector<std::string>& defects)
-      : program_{program}, role_{role}, defects_{defects} {}
+      : program_{program}, role_{role}, defects_{defects}, ranks_{program, role} {}
 
   void run();
 
@@ -58,6 +91,7 @@ class OperandCheck {
   void check(Delay const& delay, Operands operands);
   void check_part(Collective const& collective, Operands operands);
   void check_part(PointToPoint const& message, Operands operands);
+  [[nodiscard]] Sides expected_sides(Collective const& collective, RankId rank) const;
   void check_sizes(Collective const& collective, Region const& sent, Region const& received);
   void check_place(RankValue place, CommunicatorId communicator, char const* what);
   void check_element_size(DataType type, Access const& access);
@@ -69,6 +103,7 @@ class OperandCheck {
   Role const& role_;
   std::vector<std::string>& defects_;
   OpId op_;
+  TellingRanks ranks_;
   // Layers repeat: what was checked once for the same numbers holds again.
   std::set<std::array<ValueKey, 3>> regions_inside_;
   std::set<std::tuple<CollectiveKind, CommunicatorId, ValueKey, ValueKey, ValueKey, ValueKey>> collectives_right_;
@@ -86,14 +121,13 @@ void OperandCheck::run() {
 }
 
 void OperandCheck::check_buffers() {
-  for (auto const& buffer : role_.buffers)
-    for_each_rank(program_, role_, axes(buffer.elements), [&](RankId rank) {
-      auto const elements = on(rank, buffer.elements);
-      if (elements >= 0) return true;
+  for (auto const& buffer : role_.buffers) {
+    auto const wrong =
+        ranks_.first_wrong({{buffer.elements}}, [&](RankId rank) { return on(rank, buffer.elements) >= 0; });
+    if (wrong)
       defects_.push_back(fmt::format("role \"{}\": buffer \"{}\" has {} elements on rank {}", program_.text(role_.name),
-                                     program_.text(buffer.name), elements, rank.index()));
-      return false;
-    });
+                                     program_.text(buffer.name), on(*wrong, buffer.elements), wrong->index()));
+  }
 }
 
 void OperandCheck::check_region(Access const& access) {
@@ -102,15 +136,14 @@ void OperandCheck::check_region(Access const& access) {
   auto const is_constant = !offset.varies() && !elements.varies() && !size.varies();
   if (is_constant && offset.base >= 0 && elements.base >= 0 && offset.base + elements.base <= size.base) return;
   if (!regions_inside_.insert({key(offset), key(elements), key(size)}).second) return;
-  auto const all_axes = axes(offset).united_with(axes(elements)).united_with(axes(size));
-  for_each_rank(program_, role_, all_axes, [&](RankId rank) {
+  auto const wrong = ranks_.first_wrong(std::array{offset, elements, size}, [&](RankId rank) {
     auto const first = on(rank, offset);
     auto const count = on(rank, elements);
-    if (first >= 0 && count >= 0 && first + count <= on(rank, size)) return true;
-    say(fmt::format("touches [{}, {}) of buffer \"{}\", which has {} elements on rank {}", first, first + count,
-                    buffer_name(access), on(rank, size), rank.index()));
-    return false;
+    return first >= 0 && count >= 0 && first + count <= on(rank, size);
   });
+  if (wrong)
+    say(fmt::format("touches [{}, {}) of buffer \"{}\", which has {} elements on rank {}", on(*wrong, offset),
+                    on(*wrong, offset) + on(*wrong, elements), buffer_name(access), on(*wrong, size), wrong->index()));
 }
 
 bool OperandCheck::has_operands(Operands operands, std::size_t count) {
@@ -123,12 +156,11 @@ bool OperandCheck::has_operands(Operands operands, std::size_t count) {
 void OperandCheck::expect_elements(Access const& access, char const* what, RankValue expected) {
   auto const elements = access.region.elements;
   if (elements == expected) return;
-  for_each_rank(program_, role_, axes(elements).united_with(axes(expected)), [&](RankId rank) {
-    if (on(rank, elements) == on(rank, expected)) return true;
-    say(fmt::format("{} \"{}\" has {} elements on rank {}, expected {}", what, buffer_name(access), on(rank, elements),
-                    rank.index(), on(rank, expected)));
-    return false;
-  });
+  auto const wrong = ranks_.first_wrong(std::array{elements, expected},
+                                        [&](RankId rank) { return on(rank, elements) == on(rank, expected); });
+  if (wrong)
+    say(fmt::format("{} \"{}\" has {} elements on rank {}, expected {}", what, buffer_name(access),
+                    on(*wrong, elements), wrong->index(), on(*wrong, expected)));
 }
 
 void OperandCheck::check(Gemm const& gemm, Operands operands) {
@@ -164,9 +196,9 @@ void OperandCheck::check(Elementwise const& elementwise, Operands operands) {
 /// of the `expected` operands; a model copy beside the master comes on top.
 void OperandCheck::check_list(Elementwise const& elementwise, Operands operands, std::size_t expected) {
   auto const function = elementwise.function;
-  auto all_axes = axes(elementwise.elements);
-  for (auto const& access : operands) all_axes = all_axes.united_with(axes(access.region.elements));
-  for_each_rank(program_, role_, all_axes, [&](RankId rank) {
+  auto values = std::vector{elementwise.elements};
+  for (auto const& access : operands) values.push_back(access.region.elements);
+  auto const wrong = ranks_.first_wrong(values, [&](RankId rank) {
     auto const size = [&](std::size_t i) { return on(rank, operands[i].region.elements); };
     auto const whole = on(rank, elementwise.elements);
     auto const [first, count] = tensor_list(function, operands.size(), size).value();
@@ -179,11 +211,12 @@ void OperandCheck::check_list(Elementwise const& elementwise, Operands operands,
       if (is_in_list) sum += size(i);
       are_right = are_right && (is_in_list || size(i) == other);
     }
-    if (are_right && sum == whole) return true;
-    say(fmt::format("has operands of {} elements on rank {}, which do not fit {} on {} elements",
-                    fmt::join(sizes(operands, rank), ", "), rank.index(), name_of(function), whole));
-    return false;
+    return are_right && sum == whole;
   });
+  if (wrong)
+    say(fmt::format("has operands of {} elements on rank {}, which do not fit {} on {} elements",
+                    fmt::join(sizes(operands, *wrong), ", "), wrong->index(), name_of(function),
+                    on(*wrong, elementwise.elements)));
   auto const result = function == Function::kSquaredNorm ? operands.size() - 1 : function == Function::kClip ? 1U : 0U;
   if (!does_write(operands[result])) say("does not write its result");
 }
@@ -205,14 +238,15 @@ void OperandCheck::check(Copy const& copy, Operands operands) {
                     name_of(copy.direction), buffer_name(operands[0]), name_of(buffer(operands[0]).space),
                     buffer_name(operands[1]), name_of(buffer(operands[1]).space)));
   if (!does_read(operands[0]) || !does_write(operands[1])) say("reads its first operand and writes its second");
-  for (auto const& access : operands)
-    for_each_rank(program_, role_, axes(copy.bytes).united_with(axes(access.region.elements)), [&](RankId rank) {
-      auto const bytes = (size_of(buffer(access).type) * on(rank, access.region.elements)).count();
-      if (bytes == on(rank, copy.bytes)) return true;
-      say(fmt::format("copies {} bytes, but \"{}\" has {} on rank {}", on(rank, copy.bytes), buffer_name(access), bytes,
-                      rank.index()));
-      return false;
-    });
+  for (auto const& access : operands) {
+    auto const elements = access.region.elements;
+    auto const bytes = [&](RankId rank) { return (size_of(buffer(access).type) * on(rank, elements)).count(); };
+    auto const wrong = ranks_.first_wrong(std::array{copy.bytes, elements},
+                                          [&](RankId rank) { return bytes(rank) == on(rank, copy.bytes); });
+    if (wrong)
+      say(fmt::format("copies {} bytes, but \"{}\" has {} on rank {}", on(*wrong, copy.bytes), buffer_name(access),
+                      bytes(*wrong), wrong->index()));
+  }
 }
 
 void OperandCheck::check(Delay const& delay, Operands) {
@@ -240,13 +274,13 @@ void OperandCheck::check_element_size(DataType type, Access const& access) {
 void OperandCheck::check_place(RankValue place, CommunicatorId communicator, char const* what) {
   auto const& group = program_.communicators[communicator.index()];
   auto const size = program_.grids.size(group.along);
-  for_each_rank(program_, role_, axes(place), [&](RankId rank) {
+  auto const wrong = ranks_.first_wrong({{place}}, [&](RankId rank) {
     auto const value = on(rank, place);
-    if (value >= 0 && value < size) return true;
-    say(fmt::format("{} {} on rank {} lies outside communicator \"{}\" of {} ranks", what, value, rank.index(),
-                    program_.text(group.name), size));
-    return false;
+    return value >= 0 && value < size;
   });
+  if (wrong)
+    say(fmt::format("{} {} on rank {} lies outside communicator \"{}\" of {} ranks", what, on(*wrong, place),
+                    wrong->index(), program_.text(group.name), size));
 }
 
 void OperandCheck::check_part(PointToPoint const& message, Operands operands) {
@@ -264,26 +298,22 @@ void OperandCheck::check_part(Collective const& collective, Operands operands) {
   check_sizes(collective, operands[0].region, operands[1].region);
 }
 
-/// The sizes that the two sides of a collective have on one rank.
-struct Sides {
-  std::int64_t sent = 0;
-  std::int64_t received = 0;
-  bool sent_may_be_nothing = false;  ///< this rank does not send in a rooted collective
-  bool received_may_be_nothing = false;
-};
-
-Sides sides_of(CollectiveKind kind, std::int64_t whole, std::int64_t chunk, bool is_root) {
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-    case CollectiveKind::kAllToAll: return {whole, whole};
-    case CollectiveKind::kAllGather: return {chunk, whole};
-    case CollectiveKind::kReduceScatter: return {whole, chunk};
-    case CollectiveKind::kBroadcast: return {whole, whole, !is_root, false};
-    case CollectiveKind::kReduce: return {whole, whole, false, !is_root};
-    case CollectiveKind::kGather: return {chunk, whole, false, !is_root};
-    case CollectiveKind::kScatter: return {whole, chunk, !is_root, false};
+/// What the two sides of a collective must have on `rank`.
+Sides OperandCheck::expected_sides(Collective const& collective, RankId rank) const {
+  auto const& [kind, reduction, type, communicator, elements, root] = collective;
+  auto const along = program_.communicators[communicator.index()].along;
+  auto const count = program_.grids.size(along);
+  auto const whole = on(rank, elements);
+  auto const place = program_.grids.index_in_group(rank, along);
+  auto sides = sides_of(kind, whole, chunk(whole, count, place), place == on(rank, root));
+  if (kind == CollectiveKind::kAllToAll && !elements.varies()) {
+    sides.received = count * chunk(whole, count, place);
+  } else if (kind == CollectiveKind::kAllToAll) {
+    sides.received = 0;  // one chunk from every rank, each cut from what that rank sends
+    for (std::int64_t from = 0; from < count; ++from)
+      sides.received += chunk(on(program_.grids.rank_in_group(rank, along, from), elements), count, place);
   }
-  return {};
+  return sides;
 }
 
 void OperandCheck::check_sizes(Collective const& collective, Region const& sent, Region const& received) {
@@ -292,31 +322,34 @@ void OperandCheck::check_sizes(Collective const& collective, Region const& sent,
            .insert({kind, communicator, key(elements), key(root), key(sent.elements), key(received.elements)})
            .second)
     return;
+  auto const is_right = [&](RankId rank) {
+    auto const sides = expected_sides(collective, rank);
+    return is_side(on(rank, sent.elements), sides.sent, sides.sent_may_be_nothing) &&
+           is_side(on(rank, received.elements), sides.received, sides.received_may_be_nothing);
+  };
   auto const along = program_.communicators[communicator.index()].along;
   auto const count = program_.grids.size(along);
-  auto all_axes =
-      axes(elements).united_with(axes(root)).united_with(axes(sent.elements)).united_with(axes(received.elements));
-  auto const is_even = !elements.varies() && elements.base % count == 0;
-  if (has_root(kind) || !is_even) all_axes = all_axes.united_with(program_.grids.common_axes(along));
-  for_each_rank(program_, role_, all_axes, [&](RankId rank) {
-    auto const whole = on(rank, elements);
-    auto const place = program_.grids.index_in_group(rank, along);
-    auto sides = sides_of(kind, whole, chunk(whole, count, place), place == on(rank, root));
-    if (kind == CollectiveKind::kAllToAll && !is_even) {
-      sides.received = 0;  // one chunk from every rank, each cut from what that rank sends
-      for (std::int64_t from = 0; from < count; ++from)
-        sides.received += chunk(on(program_.grids.rank_in_group(rank, along, from), elements), count, place);
-    }
-    auto const sends = on(rank, sent.elements);
-    auto const receives = on(rank, received.elements);
-    auto const is_sent_right = sends == sides.sent || (sides.sent_may_be_nothing && sends == 0);
-    auto const is_received_right = receives == sides.received || (sides.received_may_be_nothing && receives == 0);
-    if (is_sent_right && is_received_right) return true;
-    say(fmt::format("{} of {} elements over {} ranks {} {} elements on rank {} (place {}), expected {}", name_of(kind),
-                    whole, count, is_sent_right ? "receives" : "sends", is_sent_right ? receives : sends, rank.index(),
-                    place, is_sent_right ? sides.received : sides.sent));
-    return false;
-  });
+  auto const values = std::array{elements, root, sent.elements, received.elements};
+  auto const has_even_chunks = !is_cut(kind) || (!elements.varies() && elements.base % count == 0);
+  auto const has_one_root = !has_root(kind) || !root.varies();
+  auto wrong = std::optional<RankId>{};
+  if (has_even_chunks && has_one_root) {
+    auto const is_there = has_root(kind) && root.base >= 0 && root.base < count;
+    auto const odd = is_there ? std::optional{OddPlace{along, root.base}} : std::nullopt;
+    wrong = ranks_.first_wrong(values, is_right, odd);
+  } else {
+    auto all_axes = program_.grids.common_axes(along);
+    for (auto const value : values) all_axes = all_axes.united_with(axes(value));
+    wrong = ranks_.first_wrong_of_all(all_axes, is_right);
+  }
+  if (!wrong) return;
+  auto const sides = expected_sides(collective, *wrong);
+  auto const sends = on(*wrong, sent.elements);
+  auto const is_sent_right = is_side(sends, sides.sent, sides.sent_may_be_nothing);
+  say(fmt::format("{} of {} elements over {} ranks {} {} elements on rank {} (place {}), expected {}", name_of(kind),
+                  on(*wrong, elements), count, is_sent_right ? "receives" : "sends",
+                  is_sent_right ? on(*wrong, received.elements) : sends, wrong->index(),
+                  program_.grids.index_in_group(*wrong, along), is_sent_right ? sides.received : sides.sent));
 }
 
 }  // namespace

@@ -91,7 +91,10 @@ void fsdp2_of_70b(benchmark::State& state) {
 }  // namespace
 
 BENCHMARK(compile_step)->ArgsProduct({{0, 1, 2, 3, 4}, {32}})->Unit(benchmark::kMicrosecond);
-BENCHMARK(check_step)->ArgsProduct({{0, 1, 2, 3, 4}, {32}})->Unit(benchmark::kMicrosecond);
+BENCHMARK(check_step)
+    ->ArgNames({"strategy", "ranks"})
+    ->ArgsProduct({benchmark::CreateDenseRange(0, 10, 1), {8, 16384, 131072}})
+    ->Unit(benchmark::kMicrosecond);
 BENCHMARK(compile_and_simulate)
     ->ArgNames({"strategy", "ranks"})
     ->ArgsProduct({{0, 1, 2, 3, 4}, {8, 64, 1024, 16384}})
