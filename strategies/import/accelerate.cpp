@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "sim/io/json_writer.hpp"
 #include "strategies/import/known_keys.hpp"
 #include "strategies/import/readers.hpp"
 #include "strategies/plan/plan.hpp"
@@ -69,7 +68,7 @@ class AccelerateReader {
     else if (name == "DEEPSPEED")
       read_deepspeed_part(config_.at("deepspeed_config"));
     else if (name == "MULTI_GPU" || name == "NO")
-      out_.strategy.put("name", type, R"("ddp")");
+      out_.strategy.put("name", type, "ddp");
     else
       type.fail(fmt::format("found {}, expected FSDP, DEEPSPEED, MULTI_GPU or NO", quoted(name)),
                 "the others are not modelled yet");
@@ -91,17 +90,17 @@ class AccelerateReader {
     if (auto const processes = config_.find("num_processes"))
       out_.strategy.put("ranks", *processes);
     else if (is_alone)
-      out_.strategy.put("ranks", config_.at("distributed_type"), "1");
+      out_.strategy.put("ranks", config_.at("distributed_type"), std::int64_t{1});
   }
 
   void read_precision() {
     auto const node = config_.find("mixed_precision");
     if (out_.training.has("precision")) return;  // DeepSpeed's own file has said it
     if (!node || (node->is(io::Node::Type::kBoolean) && !node->boolean()) || node->string() == "no") {
-      out_.training.put("precision", node.value_or(config_), R"("fp32")");
+      out_.training.put("precision", node.value_or(config_), "fp32");
     } else if (node->string() == "fp8") {
       out_.warnings.push_back(at_place_of(*node, "fp8 is not modelled: bf16 is taken"));
-      out_.training.put("precision", *node, R"("bf16")");
+      out_.training.put("precision", *node, "bf16");
     } else {
       out_.training.put("precision", *node);
     }
@@ -113,17 +112,16 @@ class AccelerateReader {
     auto const number = version ? version->integer() : 1;
     if (number != 1 && number != 2)
       version->fail(fmt::format("found version {}, expected 1 or 2", number), "choose one");
-    out_.strategy.put("name", version.value_or(fsdp), number == 1 ? R"("fsdp1")" : R"("fsdp2")");
+    out_.strategy.put("name", version.value_or(fsdp), number == 1 ? "fsdp1" : "fsdp2");
     if (number == 1)
       read_fsdp1(fsdp);
     else
       read_fsdp2(fsdp);
     // Accelerator.accumulate runs all but the last micro-batch under no_sync (accelerate/accelerator.py).
-    out_.strategy.put("accumulation", fsdp, R"("no_sync")");
-    if (is_on(fsdp, "fsdp_offload_params"))
-      out_.strategy.put("offload", fsdp.at("fsdp_offload_params"), R"({"parameters": "cpu"})");
+    out_.strategy.put("accumulation", fsdp, "no_sync");
+    if (is_on(fsdp, "fsdp_offload_params")) put_cpu_offload(out_.strategy, fsdp.at("fsdp_offload_params"));
     if (is_on(fsdp, "fsdp_activation_checkpointing"))
-      out_.strategy.put("recompute", fsdp.at("fsdp_activation_checkpointing"), R"("full")");
+      out_.strategy.put("recompute", fsdp.at("fsdp_activation_checkpointing"), "full");
     auto const policy = fsdp.find("fsdp_auto_wrap_policy");
     if (policy && policy->string() == "NO_WRAP")
       out_.warnings.push_back(
@@ -143,13 +141,13 @@ class AccelerateReader {
     auto const newer = fsdp.find("fsdp_reshard_after_forward");
     auto const node = newer && newer->is(io::Node::Type::kString) ? newer : fsdp.find("fsdp_sharding_strategy");
     auto const sharding = node ? sharding_of(*node) : kShardings.front();
-    out_.strategy.put("sharding", node.value_or(fsdp), io::json_string(sharding));
+    out_.strategy.put("sharding", node.value_or(fsdp), sharding);
     if (sharding.find("HYBRID") != std::string_view::npos) put_groups_of_nodes(*node);
     auto const older = fsdp.find("fsdp_backward_prefetch_policy");
     if (auto const prefetch = fsdp.find("fsdp_backward_prefetch"); prefetch || older)
       out_.strategy.put("backward_prefetch", prefetch ? *prefetch : *older);
     else  // the default of accelerate's plugin, not of PyTorch
-      out_.strategy.put("backward_prefetch", fsdp, R"("NO_PREFETCH")");
+      out_.strategy.put("backward_prefetch", fsdp, "NO_PREFETCH");
     copy(fsdp, "fsdp_forward_prefetch", out_.strategy, "forward_prefetch");
   }
 
@@ -171,7 +169,7 @@ class AccelerateReader {
     auto const machines = config_.find("num_machines");
     auto const group = processes && machines ? processes->integer_from(1) / machines->integer_from(1) : 0;
     if (group > 0)
-      out_.strategy.put("shard_group", *processes, std::to_string(group));
+      out_.strategy.put("shard_group", *processes, group);
     else
       out_.open.push_back({"strategy", "shard_group",
                            at_place_of(node, "needs the processes of a node: give num_processes and num_machines")});
@@ -182,7 +180,7 @@ class AccelerateReader {
     if (auto const reshards = fsdp.find("fsdp_reshard_after_forward"))
       out_.strategy.put("reshard_after_forward", *reshards);
     else if (auto const older = fsdp.find("fsdp_sharding_strategy"))
-      out_.strategy.put("reshard_after_forward", *older, sharding_of(*older) == "FULL_SHARD" ? "true" : "false");
+      out_.strategy.put("reshard_after_forward", *older, sharding_of(*older) == "FULL_SHARD");
   }
 
   void read_deepspeed_part(io::Node const& part) {
@@ -195,10 +193,10 @@ class AccelerateReader {
     auto const number = stage ? stage->integer() : 2;  // accelerate's default
     if (number < 1 || number > 3)
       stage->fail(fmt::format("found stage {}, expected 1, 2 or 3", number), "choose one, or MULTI_GPU as the type");
-    out_.strategy.put("name", stage.value_or(part), fmt::format(R"("deepspeed-{}")", number));
+    out_.strategy.put("name", stage.value_or(part), fmt::format("deepspeed-{}", number));
     copy(part, "gradient_accumulation_steps", out_.training, "gradient_accumulation");
     if (auto const norm = part.find("gradient_clipping"))
-      out_.training.put("clip_gradients", *norm, norm->number() > 0 ? "true" : "false");
+      out_.training.put("clip_gradients", *norm, norm->number() > 0);
     auto offload = Part{"offload"};
     copy(part, "offload_optimizer_device", offload, "optimizer");
     copy(part, "offload_param_device", offload, "parameters");

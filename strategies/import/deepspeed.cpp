@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "sim/io/json_writer.hpp"
 #include "strategies/import/known_keys.hpp"
 #include "strategies/import/readers.hpp"
 
@@ -141,10 +140,10 @@ class DeepSpeedReader {
     }
     auto const place = zero.value_or(config_);
     if (stage_ > 0) {
-      out_.strategy.put("name", place, fmt::format(R"("deepspeed-{}")", stage_));
+      out_.strategy.put("name", place, fmt::format("deepspeed-{}", stage_));
       return;
     }
-    out_.strategy.put("name", place, R"("naive")");
+    out_.strategy.put("name", place, "naive");
     out_.warnings.push_back(
         at_place_of(place, "DeepSpeed without ZeRO is not modelled: naive reduces after backward too, but by tensors"));
   }
@@ -166,14 +165,14 @@ class DeepSpeedReader {
     auto const has_global = put("train_batch_size", "global_batch", {});
     // DeepSpeed accumulates nothing when it has the whole batch alone (deepspeed/runtime/config.py).
     if (has_global && !has_micro && !has_steps)
-      out_.training.put("gradient_accumulation", config_.at("train_batch_size"), "1");
+      out_.training.put("gradient_accumulation", config_.at("train_batch_size"), std::int64_t{1});
   }
 
   void read_precision() {
     for (auto const* const section : {"bf16", "bfloat16", "fp16"}) {
       auto const enabled = find_in(config_, section, "enabled");
       if (!enabled) continue;
-      auto const type = std::string_view{section} == "fp16" ? R"("fp16")" : R"("bf16")";
+      auto const type = std::string_view{section} == "fp16" ? "fp16" : "bf16";
       if (is_auto(*enabled)) {
         out_.open.push_back(
             {"training", "precision",
@@ -186,24 +185,23 @@ class DeepSpeedReader {
         return;
       }
     }
-    out_.training.put("precision", config_, R"("fp32")");
+    out_.training.put("precision", config_, "fp32");
   }
 
   void read_optimizer() {
     if (auto const clipping = config_.find("gradient_clipping"))
-      out_.training.put("clip_gradients", *clipping, is_auto(*clipping) || clipping->number() > 0 ? "true" : "false");
+      out_.training.put("clip_gradients", *clipping, is_auto(*clipping) || clipping->number() > 0);
     if (auto const type = config_.find("communication_data_type"))
-      out_.training.put("reduce_type", *type,
-                        type->string() == "bfp16" ? R"("bf16")" : io::json_string(type->string()));
+      out_.training.put("reduce_type", *type, type->string() == "bfp16" ? "bf16" : type->string());
     auto const type = find_in(config_, "optimizer", "type");
     if (!type) return;
     auto const name = type->string();
     auto const params = config_.at("optimizer").find("params");
     auto const is_torch = params && params->find("torch_adam") && params->at("torch_adam").boolean();
     if (name == "SGD")
-      out_.training.put("optimizer", *type, R"("sgd-momentum")");
+      out_.training.put("optimizer", *type, "sgd-momentum");
     else if (name == "Adam" || name == "AdamW")
-      out_.training.put("optimizer", *type, is_torch ? R"("adamw-foreach")" : R"("adamw-fused")");
+      out_.training.put("optimizer", *type, is_torch ? "adamw-foreach" : "adamw-fused");
     else
       out_.warnings.push_back(at_place_of(*type, fmt::format("{} is not modelled: AdamW is taken", quoted(name))));
   }
@@ -245,7 +243,7 @@ class DeepSpeedReader {
   void read_offload() {
     auto offload = Part{"offload"};
     auto const put = [&](char const* section, char const* flag, char const* ours) {
-      if (auto const is_on = find_in_zero(flag); is_on && is_on->boolean()) offload.put(ours, *is_on, R"("cpu")");
+      if (auto const is_on = find_in_zero(flag); is_on && is_on->boolean()) offload.put(ours, *is_on, "cpu");
       auto const object = find_in_zero(section);
       if (!object) return;
       if (auto const device = object->find("device")) offload.put(ours, *device);
@@ -268,7 +266,7 @@ class DeepSpeedReader {
     for (auto const& [key, value] : section->members())
       is_used = is_used || (value.is(io::Node::Type::kBoolean) ? value.boolean() : value.is(io::Node::Type::kNumber));
     if (is_used)
-      out_.strategy.put("recompute", *section, R"("full")");
+      out_.strategy.put("recompute", *section, "full");
     else
       out_.open.push_back({"strategy", "recompute",
                            at_place_of(*section,

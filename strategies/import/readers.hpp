@@ -19,4 +19,7 @@ namespace twinstep::strategies {
 /// [experimental]. Source: torchtitan/config/job_config.py, torchtitan/models/llama3/infra/parallelize.py.
 [[nodiscard]] UsersFile read_torchtitan(io::Node const& config);
 
+/// Offload of parameters, and of the optimizer with them, to the CPU: as FSDP does where `from` asks for it.
+void put_cpu_offload(Part& strategy, io::Node const& from);
+
 }  // namespace twinstep::strategies

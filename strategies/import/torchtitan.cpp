@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "sim/io/document_text.hpp"
-#include "sim/io/json_writer.hpp"
 #include "strategies/import/known_keys.hpp"
 #include "strategies/import/readers.hpp"
 
@@ -123,17 +121,17 @@ class TorchtitanReader {
       (shards > kMostRanks ? shard : replicate)->fail("found a degree beyond any cluster", "lower it");
     auto const is_ddp = (type && type->string() == "ddp") || (shards == 1 && replicas > 1);
     auto const ranks = shards * replicas;
-    out_.strategy.put("name", shard.value_or(config_), is_ddp ? R"("ddp")" : R"("fsdp2")");
-    if (shards > 0) out_.strategy.put("ranks", *shard, std::to_string(ranks));
+    out_.strategy.put("name", shard.value_or(config_), is_ddp ? "ddp" : "fsdp2");
+    if (shards > 0) out_.strategy.put("ranks", *shard, ranks);
     if (!is_ddp) read_sharding(shards, replicas, shard, replicate);
     if (auto const offload = find({{"training", "enable_cpu_offload"}}); offload && offload->boolean())
-      out_.strategy.put("offload", *offload, R"({"parameters": "cpu"})");
+      put_cpu_offload(out_.strategy, *offload);
   }
 
   void read_sharding(std::int64_t shards, std::int64_t replicas, std::optional<io::Node> const& shard,
                      std::optional<io::Node> const& replicate) {
     // Embedding, and final norm with head, are units of their own beside the layers.
-    out_.strategy.put("shards_root", config_, "false");
+    out_.strategy.put("shards_root", config_, false);
     if (replicas > 1 && shards > 1) out_.strategy.put("shard_group", *shard);
     if (replicas > 1 && shards < 1) out_.strategy.put("replicas", *replicate);
     auto const policy =
@@ -142,27 +140,27 @@ class TorchtitanReader {
     auto const word = policy->string();
     if (word != "default" && word != "always" && word != "never")
       policy->fail(fmt::format("found {}, expected one of default, always, never", quoted(word)), "choose one of them");
-    out_.strategy.put("reshard_after_forward", *policy, word == "never" ? "false" : "true");
+    out_.strategy.put("reshard_after_forward", *policy, word != "never");
   }
 
   void read_batches() {
     auto const micro = find({{"training", "local_batch_size"}, {"training", "batch_size"}});
     if (micro) out_.training.put("micro_batch", *micro);
-    if (!micro) out_.training.put("micro_batch", config_, "8");  // torchtitan's default
+    if (!micro) out_.training.put("micro_batch", config_, std::int64_t{8});  // torchtitan's default
     if (auto const global = find({{"training", "global_batch_size"}}); global && global->integer() != -1)
       out_.training.put("global_batch", *global);
     if (auto const length = find({{"training", "seq_len"}}))
       out_.training.put("sequence_length", *length);
     else
-      out_.training.put("sequence_length", config_, "2048");  // likewise
+      out_.training.put("sequence_length", config_, std::int64_t{2048});  // likewise
     auto const norm = find({{"training", "max_norm"}});
-    out_.training.put("clip_gradients", norm.value_or(config_), !norm || norm->number() > 0 ? "true" : "false");
+    out_.training.put("clip_gradients", norm.value_or(config_), !norm || norm->number() > 0);
   }
 
   /// Our name of a PyTorch type.
   static std::string type_of(io::Node const& node) {
     for (auto const& [theirs, ours] : {std::pair{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", "fp32"}})
-      if (node.string() == theirs) return io::json_string(ours);
+      if (node.string() == theirs) return ours;
     node.fail(fmt::format("found {}, expected bfloat16, float16 or float32", quoted(node.string())),
               "choose one of them");
   }
@@ -172,10 +170,10 @@ class TorchtitanReader {
     auto const param = find({{"training", "mixed_precision_param"}});
     auto const reduce = find({{"training", "mixed_precision_reduce"}});
     auto const held = find({{"training", "dtype"}});
-    out_.training.put("precision", param.value_or(config_), param ? type_of(*param) : R"("bf16")");
+    out_.training.put("precision", param.value_or(config_), param ? type_of(*param) : "bf16");
     if (held) out_.training.put("parameter_type", *held, type_of(*held));
     if (out_.strategy.node().at("name").string() == "fsdp2")
-      out_.training.put("reduce_type", reduce.value_or(config_), reduce ? type_of(*reduce) : R"("fp32")");
+      out_.training.put("reduce_type", reduce.value_or(config_), reduce ? type_of(*reduce) : "fp32");
   }
 
   /// "for-loop" is slower than foreach still.
@@ -194,7 +192,7 @@ class TorchtitanReader {
       out_.warnings.push_back(
           at_place_of(*name, fmt::format("{} is not modelled: AdamW is taken", quoted(name->string()))));
     out_.training.put("optimizer", implementation.value_or(name.value_or(config_)),
-                      is_fused ? R"("adamw-fused")" : R"("adamw-foreach")");
+                      is_fused ? "adamw-fused" : "adamw-foreach");
   }
 
   /// Selective by default, every second layer.
@@ -204,16 +202,22 @@ class TorchtitanReader {
     auto const word = mode ? mode->string() : std::string_view{"selective"};
     auto const place = option.value_or(mode.value_or(config_));
     if (word == "none" || word == "full")
-      out_.strategy.put("recompute", *mode, io::json_string(word));
+      out_.strategy.put("recompute", *mode, word);
     else if (word == "memory_budget")
       out_.warnings.push_back(at_place_of(*mode, "\"memory_budget\" is not modelled: nothing is recomputed"));
     else if (word != "selective")
       mode->fail(fmt::format("found {}, expected one of none, full, selective", quoted(word)), "choose one of them");
     else if (option && option->is(io::Node::Type::kString) && option->string() == "op")
-      out_.strategy.put("recompute", place, R"("per-op")");
+      out_.strategy.put("recompute", place, "per-op");
     else
-      out_.strategy.put("recompute", place,
-                        fmt::format(R"({{"what": "full", "every": {}}})", option ? every_of(*option) : 2));
+      put_every(place, option ? every_of(*option) : 2);
+  }
+
+  void put_every(io::Node const& place, std::int64_t every) {
+    auto recompute = Part{"recompute"};
+    recompute.put("what", place, "full");
+    recompute.put("every", place, every);
+    out_.strategy.put("recompute", recompute.node());
   }
 
   /// 2 or "2".
@@ -240,24 +244,27 @@ class TorchtitanReader {
   void read_model() {
     struct Flavor {
       std::string_view name;
-      std::string_view shape;
+      std::int64_t layers, hidden, heads, kv_heads, ffn, vocabulary;
     };
-    constexpr auto kLlama3 = std::to_array<Flavor>({
-        {"debugmodel", R"("layers": 6, "hidden": 256, "heads": 16, "ffn": 768, "vocabulary": 2048)"},
-        {"8B", R"("layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "ffn": 14336, "vocabulary": 128256)"},
-        {"70B", R"("layers": 80, "hidden": 8192, "heads": 64, "kv_heads": 8, "ffn": 28672, "vocabulary": 128256)"},
-        {"405B", R"("layers": 126, "hidden": 16384, "heads": 128, "kv_heads": 8, "ffn": 53248, "vocabulary": 128256)"},
-    });
+    constexpr auto kLlama3 = std::to_array<Flavor>({{"debugmodel", 6, 256, 16, 16, 768, 2048},
+                                                    {"8B", 32, 4096, 32, 8, 14336, 128256},
+                                                    {"70B", 80, 8192, 64, 8, 28672, 128256},
+                                                    {"405B", 126, 16384, 128, 8, 53248, 128256}});
     auto const name = find({{"model", "name"}});
     auto const flavor = find({{"model", "flavor"}});
     if (!name || !flavor) return;
     refuse_experts(*name, *flavor);
     auto const known = std::ranges::find(kLlama3, flavor->string(), &Flavor::name);
     if (name->string() != "llama3" || known == kLlama3.end()) return;
-    auto const spec = io::parse(
-        {"model", fmt::format(R"({{"family": "llama", "name": "llama3-{}", {}, "max_sequence_length": 131072}})",
-                              known->name, known->shape)});
-    for (auto const& [key, value] : spec.members()) out_.model.put(key, *flavor, io::document_line(value));
+    out_.model.put("family", *flavor, "llama");
+    out_.model.put("name", *flavor, fmt::format("llama3-{}", known->name));
+    out_.model.put("layers", *flavor, known->layers);
+    out_.model.put("hidden", *flavor, known->hidden);
+    out_.model.put("heads", *flavor, known->heads);
+    out_.model.put("kv_heads", *flavor, known->kv_heads);
+    out_.model.put("ffn", *flavor, known->ffn);
+    out_.model.put("vocabulary", *flavor, known->vocabulary);
+    out_.model.put("max_sequence_length", *flavor, std::int64_t{131072});
   }
 
   /// Flavors such as "30B-A3B" name how much of the model is active.
@@ -295,9 +302,9 @@ class TorchtitanReader {
   }
 
   void put_float8(io::Node const& place) {
-    out_.training.put("linear_type", place, R"("fp8")");
+    out_.training.put("linear_type", place, "fp8");
     auto const recipe = find({{"float8", "recipe_name"}});
-    if (recipe && recipe->string() != "tensorwise") out_.training.put("scaling", *recipe, R"("row-wise")");
+    if (recipe && recipe->string() != "tensorwise") out_.training.put("scaling", *recipe, "row-wise");
     if (recipe && recipe->string() == "rowwise_with_gw_hp")
       out_.warnings.push_back(at_place_of(*recipe, "is not modelled: weight gradients multiply in 8 bits too"));
   }

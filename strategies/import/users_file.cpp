@@ -4,10 +4,21 @@
 
 #include "sim/base/check.hpp"
 #include "sim/io/document_value.hpp"
+#include "sim/io/maker.hpp"
 #include "sim/io/other_formats.hpp"
 #include "strategies/import/readers.hpp"
 
 namespace twinstep::strategies {
+namespace {
+
+/// Makes values that messages place where `from` stands.
+io::Maker maker_at(io::Node const& from) {
+  auto place = io::place_of(from.source(), from.value().offset);
+  place.erase(place.size() - 2);  // ": ", which messages add again
+  return io::Maker{std::move(place)};
+}
+
+}  // namespace
 
 Part::Part(std::string name) : name_{std::move(name)}, node_{io::parse({name_, "{}", false})} {}
 
@@ -15,10 +26,22 @@ void Part::put(std::string_view key, io::Node const& value) {
   node_ = io::with_member(node_, key, value);
 }
 
-void Part::put(std::string_view key, io::Node const& from, std::string const& json) {
-  auto place = io::place_of(from.source(), from.value().offset);
-  place.erase(place.size() - 2);  // ": ", which messages add again
-  put(key, io::parse({std::move(place), json, false}));
+void Part::put(std::string_view key, io::Node const& from, std::string_view text) {
+  put(key, maker_at(from).text(text));
+}
+
+void Part::put(std::string_view key, io::Node const& from, bool fact) {
+  put(key, maker_at(from).fact(fact));
+}
+
+void Part::put(std::string_view key, io::Node const& from, std::int64_t number) {
+  put(key, maker_at(from).number(number));
+}
+
+void put_cpu_offload(Part& strategy, io::Node const& from) {
+  auto offload = Part{"offload"};
+  offload.put("parameters", from, "cpu");
+  strategy.put("offload", offload.node());
 }
 
 UsersFile read_users_text(UsersFormat format, io::Source source) {

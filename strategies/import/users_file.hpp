@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +18,11 @@ class Part {
 
   /// Adds a member, or replaces it.
   void put(std::string_view key, io::Node const& value);
-  /// The same for a value that follows from `from`: `json` is its text.
-  void put(std::string_view key, io::Node const& from, std::string const& json);
+  /// The same for a value that follows from `from`.
+  void put(std::string_view key, io::Node const& from, std::string_view text);
+  void put(std::string_view key, io::Node const& from, char const* text) { put(key, from, std::string_view{text}); }
+  void put(std::string_view key, io::Node const& from, bool fact);
+  void put(std::string_view key, io::Node const& from, std::int64_t number);
   [[nodiscard]] bool has(std::string_view key) const { return node_.has(key); }
   [[nodiscard]] std::string const& name() const { return name_; }
   [[nodiscard]] io::Node const& node() const { return node_; }
