@@ -18,10 +18,10 @@ char const* way_out(int code) {
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT: return "restore a copy, or name another file";
     case SQLITE_FULL:
-    case SQLITE_IOERR: return "what was committed is kept: make room, and go on with --resume";
+    case SQLITE_IOERR: return "what was committed is kept: make room, and resume the sweep";
     case SQLITE_READONLY:
       if (code == SQLITE_READONLY_ROLLBACK || code == SQLITE_READONLY_RECOVERY)
-        return "its writer ended in the middle of a write: go on with it by --resume first";
+        return "its writer ended in the middle of a write: resume that sweep first";
       return "name a file that you may write to";
     case SQLITE_CONSTRAINT: return "another process writes into it: wait for its end, or name another file";
     case SQLITE_BUSY:

@@ -96,7 +96,7 @@ std::string best_table(std::vector<Best> const& best, std::vector<std::string> c
   auto table = reports::Table{std::move(columns)};
   auto const width = best.size() == 1 ? 2 * kValueWidth : kValueWidth;
   auto const add = [&](std::string const& name, auto const& text_of) {
-    auto cells = std::vector<reports::Cell>{elided(one_line(name), kNameWidth)};
+    auto cells = std::vector<std::string>{elided(one_line(name), kNameWidth)};
     for (auto const& each : best) cells.emplace_back(breakable(one_line(text_of(*each.row)), width));
     table.add_row(std::move(cells));
   };
@@ -190,7 +190,7 @@ std::string outcome_json(Outcome const& outcome, Effort const& effort) {
 
 std::string outcome_text(Outcome const& outcome, Effort const& effort) {
   auto text = counts_text(outcome);
-  if (!outcome.is_finished) text += "not finished: the same sweep goes on with --resume\n";
+  if (!outcome.is_finished) text += "not finished: the same sweep can be resumed\n";
   if (auto const best = best_of(outcome); !best.empty()) text += "\n" + best_table(best, outcome.settings);
   text += reasons_text(outcome);
   if (effort.asked > 0)

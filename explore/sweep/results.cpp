@@ -36,7 +36,7 @@ Row row_of(std::vector<Cell> cells, std::size_t path_count) {
 
 void check_is_file(std::string const& path) {
   auto const fail = [&path](char const* found) {
-    throw InputError{fmt::format("{}: {}; name one that `twinstep sweep --out` wrote", one_line(path), found)};
+    throw InputError{fmt::format("{}: {}; name one that a sweep wrote", one_line(path), found)};
   };
   auto error = std::error_code{};
   if (!std::filesystem::exists(path, error)) fail("found no such file");

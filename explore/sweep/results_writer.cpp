@@ -120,8 +120,8 @@ void roll_back(std::string const& path) {
 std::vector<std::int64_t> points_in(std::string const& path, Manifest const& wanted) {
   auto file = ResultsFile{path};
   if (auto const& found = file.manifest(); found != wanted)
-    throw InputError{fmt::format("{}: found results of another sweep: {}; name another file for --out", one_line(path),
-                                 difference_of(found, wanted))};
+    throw InputError{fmt::format("{}: found results of another sweep: {}; name another file for the results",
+                                 one_line(path), difference_of(found, wanted))};
   auto points = std::vector<std::int64_t>{};
   file.for_each_row([&points](Row const& row) { points.push_back(row.point); });
   return points;
@@ -152,8 +152,8 @@ struct ResultsWriter::Parts {
   void check_is_there() const {
     if (identity_of(path) == identity) return;
     throw InputError{
-        fmt::format("{}: was removed or replaced while the sweep wrote into it; begin again with --out and a "
-                    "file that nobody else uses",
+        fmt::format("{}: was removed or replaced while the sweep wrote into it; begin again with a file that "
+                    "nobody else uses",
                     one_line(path))};
   }
 
@@ -194,13 +194,13 @@ ResultsWriter::~ResultsWriter() = default;
 ResultsWriter ResultsWriter::create(std::string const& path, Manifest const& manifest) {
   if (auto error = std::error_code{}; fs::is_regular_file(path, error))
     throw InputError{
-        fmt::format("{}: is there already; go on with it by --resume, or name another file for --out", one_line(path))};
+        fmt::format("{}: is there already; resume that sweep, or name another file for the results", one_line(path))};
   return resume(path, manifest);
 }
 
 ResultsWriter ResultsWriter::resume(std::string const& path, Manifest const& manifest) {
   if (io::is_special(path))
-    throw InputError{fmt::format("{}: found no regular file; name a new one for --out", one_line(path))};
+    throw InputError{fmt::format("{}: found no regular file; name a new one for the results", one_line(path))};
   return ResultsWriter{std::make_unique<Parts>(path, manifest)};
 }
 

@@ -53,9 +53,10 @@ Constraint::Lookup looked_up(io::Node scenario) {
 
 io::Node parse_sweep(std::string const& path) {
   if (is_results_file(path))
-    throw InputError{fmt::format(
-        "{}: found results, expected a sweep; give the sweep that made them, or leave --out out to see what they are",
-        one_line(path))};
+    throw InputError{
+        fmt::format("{}: found results, expected a sweep; give the sweep that made them, or name no file for results "
+                    "to see what they are",
+                    one_line(path))};
   return io::parse_file(path);
 }
 

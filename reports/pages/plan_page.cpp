@@ -140,8 +140,9 @@ std::vector<std::string> prices(Plans const& plans) {
 Section jobs_section(Plans const& plans) {
   auto texts = std::vector<std::string>{};
   auto const& first = plans.plans.front();
-  texts.push_back(first.job->failures ? failures_text(first, plans.goal.reliability->source)
-                                      : "Failures are not counted; with --checkpoint and --restart they are");
+  texts.push_back(first.job->failures
+                      ? failures_text(first, plans.goal.reliability->source)
+                      : "Failures are not counted: nobody said how long a checkpoint and a restart take");
   for (auto& price : prices(plans)) texts.push_back(std::move(price));
   return {.title = "The whole job", .tables = {jobs_table(plans)}, .notes = std::move(texts)};
 }
@@ -156,11 +157,10 @@ std::string other_batches(Plans const& plans) {
       parts.push_back(std::move(part));
   if (parts.empty()) return {};
   if (parts.size() > kShownBatches) {
-    parts[kShownBatches - 1] = fmt::format("{} more (--json)", parts.size() - kShownBatches + 1);
+    parts[kShownBatches - 1] = fmt::format("{} more", parts.size() - kShownBatches + 1);
     parts.resize(kShownBatches);
   }
-  return fmt::format("Beside these, with another global batch (--set training.global_batch=…): {}",
-                     fmt::join(parts, ", "));
+  return fmt::format("Beside these, with another global batch (training.global_batch): {}", fmt::join(parts, ", "));
 }
 
 reports::PageTable counts_table(Plans const& plans, bool has_clusters) {
@@ -207,8 +207,8 @@ std::string premises(Plans const& plans) {
   if (plans.goal.critical_batch)
     text +=
         fmt::format(" (critical batch: {}; McCandlish et al., arXiv 1812.06162)", rounded(*plans.goal.critical_batch));
-  return text + fmt::format("; {:.3g} % of each GPU's memory left free (--headroom); searched: {}.",
-                            100 * plans.headroom, reports::kSearched);
+  return text + fmt::format("; {:.3g} % of each GPU's memory left free; searched: {}.", 100 * plans.headroom,
+                            reports::kSearched);
 }
 
 /// How the best plan is simulated, to be pasted.

@@ -159,8 +159,8 @@ reports::Chart streams_chart(Timeline const& timeline, std::string id, std::stri
 reports::Section streams_section(Answered const& question) {
   auto section = reports::Section{.title = "Timeline by stream"};
   section.text =
-      "One rank of each role; ranks that behave alike are simulated once. `simulate --trace` writes all of "
-      "it for ui.perfetto.dev.";
+      "One rank of each role; ranks that behave alike are simulated once. A trace of the step has all of it, "
+      "for ui.perfetto.dev.";
   for (auto const i : question.best_first()) {
     auto chart = streams_chart(question.run(i)->timeline, fmt::format("streams-{}", i + 1),
                                question.scenarios[i].strategy_title);

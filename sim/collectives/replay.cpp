@@ -19,8 +19,8 @@ void require_end(Schedule const& schedule) {
   auto const participants = schedule.ranks + schedule.agents;
   if (schedule.steps <= kMost / participants) return;
   throw InputError{fmt::format(
-      "--fidelity exact: found {} participants in {} steps each, expected a product of at most {}; use fewer ranks, "
-      "a smaller size, or --fidelity folded",
+      "found {} participants in {} steps each to simulate exactly, expected a product of at most {}; use fewer "
+      "ranks, a smaller size, or fold them",
       participants, schedule.steps, kMost)};
 }
 

@@ -109,7 +109,7 @@ TEST_CASE("what is predicted is not taken as measured", "[cli][calibrate]") {
   auto const folder = Scratch{};
   auto const predicted = run_twinstep({"collective", "dgx-h100-ndr", "--op", "all_reduce", "--ranks", "8", "--json"});
   auto const file = folder.write("predicted.json", predicted.out);
-  auto const complaint = std::string{"predicted.json:1:1: found what `twinstep collective --json` predicts, expected"};
+  auto const complaint = std::string{"predicted.json:1:1: found predictions of collectives, expected"};
   check_refusal(run_twinstep({"validate", "collectives", file, "--cluster", "dgx-h100-ndr"}), {complaint});
   check_refusal(calibrate("dgx-h100-ndr", file, folder.path("ours.json")), {complaint});
 }

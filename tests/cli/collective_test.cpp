@@ -36,7 +36,7 @@ TEST_CASE("collective refuses in one line what it cannot predict, with the way o
       {{"--algorithm", "ring", set("library.environment.NCCL_ALGO=nvls")},
        {"all_reduce cannot be done by ring: NCCL_ALGO excludes it", "unset NCCL_ALGO or NCCL_PROTO"}},
       {{"-b", "1024T", "-e", "1024T", "--fidelity", "exact", "--algorithm", "tree", "--protocol", "ll"},
-       {"--fidelity exact: found 32 participants", "a smaller size, or --fidelity folded"}},
+       {"found 32 participants", "a smaller size, or fold them"}},
       {{"-b", "1024T", "-e", "1024T", set("node.nic=1 Mb/s")},
        {"twinstep: all_reduce of 1.1 PB: found a time beyond", "a smaller size"}},
   }));

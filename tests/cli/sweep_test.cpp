@@ -294,7 +294,7 @@ TEST_CASE("results are not replaced, and those of another sweep not mixed with",
   auto const before = read_file(out);
   auto const again = run_twinstep({"sweep", folder.path("sweep.json"), "--out", out});
   CHECK(again.exit_code == 2);
-  CHECK_THAT(again.err, Contains("is there already; go on with it by --resume"));
+  CHECK_THAT(again.err, Contains("is there already; resume that sweep"));
   auto const resumed = run_twinstep({"sweep", folder.path("sweep.json"), "--out", out, "--resume", "--json"});
   CHECK(resumed.exit_code == 0);
   CHECK(io::parse({"", resumed.out}).at("asked").integer() == 0);
@@ -427,7 +427,7 @@ TEST_CASE("a file at its limit ends the sweep with a message, and what was commi
   // In blocks of 1024 bytes: too few for 66 rows.
   auto const limited = run_shell("ulimit -f 40;" + tail);
   CHECK(limited.exit_code == 2);
-  CHECK_THAT(limited.err, Contains("what was committed is kept: make room, and go on with --resume"));
+  CHECK_THAT(limited.err, Contains("what was committed is kept: make room, and resume the sweep"));
   CHECK(run_shell(tail + " --resume").exit_code == 0);
   CHECK(read_results(folder.path("r.sqlite")).rows.size() == 66);
 }

@@ -66,7 +66,7 @@ TEST_CASE("validate --json notes findings and reasons with the records", "[cli][
     auto const note = std::string{record.at("note").string()};
     if (record.at("id").string() == "fast") CHECK(note.empty());
     if (record.at("id").string() == "slow") CHECK_THAT(note, Catch::Contains("2 of 8 NICs in use"));
-    if (record.at("id").string() == "nowhere") CHECK_THAT(note, Catch::Contains("name one with --cluster"));
+    if (record.at("id").string() == "nowhere") CHECK_THAT(note, Catch::Contains("name the machine"));
   }
   auto const findings = document.at("findings").elements();
   REQUIRE(findings.size() == 2);  // what the record itself shows, then what a simulation would explain
@@ -102,7 +102,7 @@ TEST_CASE("validate reads a log of nccl-tests on a machine that is named, beside
 }
 
 TEST_CASE("validate refuses a log without its machine, or on other nodes than its own", "[cli][validate]") {
-  check_refusal(validate({log_fixture()}), {"name it with --cluster"});
+  check_refusal(validate({log_fixture()}), {"name the cluster"});
   check_refusal(validate({log_fixture(), "--cluster", "dgx-h100-ndr"}), {"\"gpus_per_node\": 2"});
 }
 

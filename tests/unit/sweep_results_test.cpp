@@ -118,7 +118,7 @@ TEST_CASE("a results file is not begun twice, and only its own sweep goes on wit
   newer.version = "9";
   using Catch::Contains;
   CHECK_THAT(message_of([&] { static_cast<void>(ResultsWriter::create(path, a_manifest())); }),
-             Contains("is there already; go on with it by --resume"));
+             Contains("is there already; resume that sweep"));
   CHECK_THAT(
       message_of([&] { static_cast<void>(ResultsWriter::resume(path, other)); }),
       Contains("found results of another sweep: axes.cluster.nodes is [1, 2], expected [1, 2, 4]; name another"));
@@ -303,7 +303,7 @@ TEST_CASE("a file whose writer ended in the middle of a write is read again once
   waitpid(child, nullptr, 0);
   REQUIRE(std::filesystem::exists(path + "-journal"));
   CHECK_THAT(message_of([&] { static_cast<void>(read_results(path)); }),
-             Catch::Contains("its writer ended in the middle of a write: go on with it by --resume first"));
+             Catch::Contains("its writer ended in the middle of a write: resume that sweep first"));
   CHECK(ResultsWriter::resume(path, a_manifest()).points_done().size() == 3);
   CHECK(read_results(path).rows.size() == 3);
 }
@@ -352,7 +352,7 @@ TEST_CASE("a disk that is full ends the sweep with what was committed", "[sweep]
         writer.commit();
       }
     });
-    _exit(message.find("what was committed is kept: make room, and go on with --resume") == std::string::npos ? 1 : 0);
+    _exit(message.find("what was committed is kept: make room, and resume the sweep") == std::string::npos ? 1 : 0);
   }
   auto status = 0;
   waitpid(child, &status, 0);

@@ -142,7 +142,7 @@ void measure_kernels(Executor& executor, std::span<Workload const> works, std::o
     if (told_by_first(executor, is_slow ? 1 : 0) == 0) continue;
     slow = work;
     if (is_first)
-      sink.leave_out(fmt::format("what is larger than {}: takes too long; raise --max-time", describe(work)));
+      sink.leave_out(fmt::format("what is larger than {}: takes too long; allow more time", describe(work)));
   }
 }
 

@@ -72,9 +72,10 @@ Choice by_compute_capability(GpuFacts const& gpu) {
   auto const* const found = gpu.compute_capability ? known_devices().find(*gpu.compute_capability) : nullptr;
   if (found == nullptr) return {};
   auto const chosen = first_that_ships(found->profiles);
-  return {chosen,
-          fmt::format("only the GPUs' compute capability ({}.{}) is known: {} is taken; name another with --gpu",
-                      *gpu.compute_capability / 10, *gpu.compute_capability % 10, chosen)};
+  return {
+      chosen,
+      fmt::format("only the GPUs' compute capability ({}.{}) is known: {} is taken; name its profile to take another",
+                  *gpu.compute_capability / 10, *gpu.compute_capability % 10, chosen)};
 }
 
 void refuse_hidden_links(NodeFacts const& facts) {
@@ -96,10 +97,9 @@ Choice by_links(NodeFacts const& facts) {
     if (likeliest.empty() && architecture.links == links) likeliest = architecture.profiles.front();
     if (likeliest.empty() || (architecture.links > 0) != (links > 0) || chosen.empty()) continue;
     auto const stands_in = chosen == likeliest ? "" : fmt::format(" for {}, which does not ship", likeliest);
-    return {chosen,
-            fmt::format("the GPUs' model is not named, only their NVLinks ({}): {} is taken{}; name another with "
-                        "--gpu",
-                        links, chosen, stands_in)};
+    return {chosen, fmt::format("the GPUs' model is not named, only their NVLinks ({}): {} is taken{}; name its "
+                                "profile to take another",
+                                links, chosen, stands_in)};
   }
   return {};
 }
@@ -115,8 +115,8 @@ Choice by_pcie(NodeFacts const& facts) {
     auto const slot = hw_profiles::read_gpu(io::string_node(chosen, "gpu")).pcie;
     if (!slot || std::abs(slot->value.count() / pcie->bandwidth().count() - 1) > kTolerance) continue;
     return {chosen,
-            fmt::format("the GPUs' model is not named, only their PCIe links ({:g} GT/s): {} is taken; name another "
-                        "with --gpu",
+            fmt::format("the GPUs' model is not named, only their PCIe links ({:g} GT/s): {} is taken; name its "
+                        "profile to take another",
                         pcie->transfers, chosen)};
   }
   return {};
@@ -137,7 +137,7 @@ void check_alike(NodeFacts& facts) {
 std::string choose_gpu(NodeFacts& facts, std::string const& asked) {
   if (!asked.empty()) {
     if (!ships(asked))
-      throw InputError{fmt::format("--gpu {}: found no such GPU profile; {}", one_line(asked),
+      throw InputError{fmt::format("{}: found no such GPU profile; {}", one_line(asked),
                                    suggest_name(asked, hw_profiles::profile_names(Kind::kGpu)))};
     return asked;
   }
@@ -161,7 +161,7 @@ std::string choose_gpu(NodeFacts& facts, std::string const& asked) {
     if (!choice.reason.empty()) facts.warn(choice.reason);
     return choice.gpu;
   }
-  throw InputError{fmt::format("{}: found nothing that tells the GPUs' model; name it with --gpu ({})",
+  throw InputError{fmt::format("{}: found nothing that tells the GPUs' model; name its profile ({})",
                                one_line(facts.file), suggest_name("", hw_profiles::profile_names(Kind::kGpu)))};
 }
 

@@ -255,7 +255,7 @@ class TopologyReader {
     if (self_links_ == SelfLinks::kRefuse)
       fail(fmt::format("found links of GPU {} that lead to the GPU itself, expected another GPU or a switch",
                        list_text(gpus)),
-           "correct their targets, or give --repair to go on without these links");
+           "correct their targets, or import it repaired, without these links");
     facts_.warn(
         fmt::format("links of GPU {} lead to the GPU itself: left out, so that GPUs reach each other by PCIe; set "
                     "\"intra\" to \"pairs\" if bridges join them",

@@ -24,7 +24,7 @@ hardware::Cluster machine_of(CollectiveRecord const& record) {
     throw InputError{fmt::format("{}: found a record of another library, expected NCCL or RCCL", record.id)};
   if (!record.cluster)
     throw InputError{
-        fmt::format("{}: found no \"cluster\", which says what machine it is; name one with --cluster", record.id)};
+        fmt::format("{}: found no \"cluster\", which says what machine it is; name the machine", record.id)};
   auto cluster = hw_profiles::read_cluster(*record.cluster);
   auto& library = cluster.library;
   library.choice = hardware::Choice::kFastest;

@@ -120,8 +120,8 @@ std::vector<reports::AccuracyFamily> families_of(Study const& study, Predictor c
 std::string basis_text(Study const& study, bool leaves_out, std::optional<hardware::Cluster> const& named) {
   if (leaves_out) return "Each system is predicted by constants fitted without it.";
   if (!named || named->library.calibrations.empty())
-    return "Predicted by the constants of the profiles, which were fitted to the public sweeps in tests/accuracy: see "
-           "--leave-one-out.";
+    return "Predicted by the constants of the profiles, which were fitted to the public sweeps in tests/accuracy; to "
+           "leave each system out of the fit tells more.";
   auto points = std::int64_t{0};
   auto fitted = std::int64_t{0};
   auto beyond = std::int64_t{0};

@@ -21,8 +21,8 @@ void refuse_predictions(io::Source const& file) {
   if (!records::begins_object(file.text)) return;
   auto const document = io::parse(file);
   if (document.has("fidelity") && document.has("rows"))
-    document.fail("found what `twinstep collective --json` predicts, expected measurements",
-                  "give a log of nccl-tests or what `twinstep measure collective --json` prints");
+    document.fail("found predictions of collectives, expected measurements",
+                  "give a log of nccl-tests, or what `twinstep measure` wrote");
 }
 
 /// The nodes of `cluster` are the hosts of the log, if it has several.
@@ -34,7 +34,7 @@ void check_hosts(std::string const& file, records::CollectiveLog const& log, har
   for (auto const& [host, count] : ranks)
     if (count != in_host)
       throw InputError{
-          fmt::format("{}: found {} ranks on {}, but a node of {} has {} GPUs; give --cluster the facts of such nodes: "
+          fmt::format("{}: found {} ranks on {}, but a node of {} has {} GPUs; name a cluster of such nodes: "
                       "\"gpus_per_node\": {}",
                       file, count, host, cluster.name, in_host, count)};
 }
@@ -49,7 +49,7 @@ std::vector<CollectiveRecord> read_measured_records(io::Source const& file,
   auto const logs = records::read_nccl_tests(file.name, file.text);
   if (!named)
     throw InputError{fmt::format(
-        "{}: found a log of nccl-tests, which does not say what machine it is of; name it with --cluster", file.name)};
+        "{}: found a log of nccl-tests, which does not say what machine it is of; name the cluster", file.name)};
   auto measured = records::records_of(file.name, logs);
   for (auto const& log : logs) {
     warnings.insert(warnings.end(), log.warnings.begin(), log.warnings.end());
