@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <sstream>
 
 #include <fmt/core.h>
 
@@ -8,15 +9,15 @@
 #include "app/machine.hpp"
 #include "app/output.hpp"
 #include "app/sizes.hpp"
+#include "reports/pages/pages.hpp"
 #include "reports/quantity_text.hpp"
 #include "reports/render/nccl_tests_table.hpp"
-#include "reports/table.hpp"
+#include "reports/render/page_text.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/collectives/benchmark.hpp"
 #include "sim/collectives/choice.hpp"
 #include "sim/collectives/correction.hpp"
 #include "sim/engine/collective_run.hpp"
-#include "sim/io/json_writer.hpp"
 #include "sim/program/bus_bandwidth.hpp"
 
 namespace twinstep::app {
@@ -152,137 +153,95 @@ reports::CollectiveRow answer_row(SizeAnswer const& answer, AskedSweep const& sw
   return row;
 }
 
-/// The busiest link of each kind at the largest size.
-std::string links_text(SizeAnswer const& answer) {
-  auto table = reports::Table{{{"busiest link", reports::Align::kLeft}, {"bytes"}, {"busy"}}};
-  for (auto const& link : answer.run.links)
-    table.add_row({link.kind, reports::traffic_text(link.bytes), reports::percent_text(link.utilisation)});
-  return table.render(standard_output_style());
-}
-
-/// The candidates at one size: what the library's tuner believes, what we say, and why something is off.
-std::string candidates_text(Bench const& bench, Bytes size) {
+/// What the library could choose from at one size: what its tuner believes, what we say, and why something is off.
+reports::CollectiveSweep::Choice choice_at(Bench const& bench, Bytes size) {
   auto const question = bench.question_of(size);
-  auto table = reports::Table{{{"algorithm", reports::Align::kLeft},
-                               {"channels"},
-                               {"tuner says"},
-                               {"simulated"},
-                               {"", reports::Align::kLeft, true}}};
   auto const chosen = bench.chooser().choose(question);
   auto const ours = [&](collectives::Candidate const& each) {
-    return reports::time_text(
-        collectives::time_alone(collectives::fold_as(bench.chooser().request(question, each)), bench.topology()));
+    return collectives::time_alone(collectives::fold_as(bench.chooser().request(question, each)), bench.topology());
   };
-  auto const rows = bench.chooser().table(question);
-  for (auto const& row : rows) {
+  auto choice = reports::CollectiveSweep::Choice{.size = size, .reason = bench.chooser().explain(question)};
+  for (auto const& row : bench.chooser().table(question)) {
     auto const each = collectives::Candidate{row.algorithm, row.protocol, row.channels};
     auto const is_chosen = row.algorithm == chosen.algorithm && row.protocol == chosen.protocol;
-    auto const none = std::string{reports::kNoValue};
-    table.add_row({name_of_choice(each), row.is_on() ? std::to_string(row.channels) : none,
-                   row.is_on() ? reports::time_text(row.time) : none, row.is_on() ? ours(each) : none,
-                   is_chosen ? std::string{"chosen"} : std::string{row.off_because}});
+    auto& out = choice.candidates.emplace_back();
+    out.way = name_of_choice(each);
+    out.remark = is_chosen ? std::string{"chosen"} : std::string{row.off_because};
+    if (!row.is_on()) continue;
+    out.channels = row.channels;
+    out.believed = row.time;
+    out.simulated = ours(each);
   }
-  if (rows.empty())
+  if (choice.candidates.empty())
     for (auto const& each : bench.chooser().candidates(question))
-      table.add_row({name_of_choice(each), std::to_string(each.channels), std::string{reports::kNoValue}, ours(each),
-                     each.algorithm == chosen.algorithm ? std::string{"chosen"} : std::string{}});
-  return table.render(standard_output_style());
+      choice.candidates.push_back({name_of_choice(each), each.channels, std::nullopt, ours(each),
+                                   each.algorithm == chosen.algorithm ? "chosen" : ""});
+  return choice;
 }
 
-/// Whenever the choice changes along the sweep: its table, and a sentence why.
-std::string explanation(Bench const& bench, std::vector<SizeAnswer> const& answers) {
-  auto text = std::string{};
+reports::CollectiveSweep::Row result_row(SizeAnswer const& answer) {
+  auto row = reports::CollectiveSweep::Row{.size = answer.size,
+                                           .time = to_seconds(answer.time),
+                                           .algorithm_bandwidth = answer.rates.algorithm,
+                                           .bus_bandwidth = answer.rates.bus,
+                                           .algorithm = std::string{name_of(answer.choice.algorithm)},
+                                           .protocol = std::string{name_of(answer.choice.protocol)},
+                                           .channels = answer.choice.channels,
+                                           .is_extrapolated = answer.is_extrapolated,
+                                           .messages = answer.run.messages,
+                                           .events = answer.run.events};
+  if (answer.interval) {
+    row.low = to_seconds(answer.interval->first);
+    row.high = to_seconds(answer.interval->second);
+  }
+  for (auto const& link : answer.run.links) row.links.push_back({link.kind, link.bytes, link.utilisation});
+  return row;
+}
+
+reports::CollectiveSweep result_of(Bench const& bench, std::vector<SizeAnswer> const& answers, bool explains) {
+  auto const& cluster = bench.cluster();
+  auto result = reports::CollectiveSweep{.collective = std::string{name_of(bench.sweep().kind)},
+                                         .cluster = cluster.name,
+                                         .ranks = bench.sweep().ranks,
+                                         .fidelity = std::string{name_of(bench.sweep().fidelity)},
+                                         .library = cluster.library.name,
+                                         .library_version = cluster.library.version,
+                                         .calibration = cluster.calibration};
   auto before = std::string{};
   for (auto const& answer : answers) {
-    auto const name = name_of_choice(answer.choice);
-    if (name == before) continue;
-    before = name;
-    text += fmt::format(
-        "\nAt {}:\n{}{}", reports::memory_text(answer.size), candidates_text(bench, answer.size),
-        reports::wrapped(bench.chooser().explain(bench.question_of(answer.size)) + ".", "", standard_output_style()));
+    result.rows.push_back(result_row(answer));
+    if (auto name = name_of_choice(answer.choice); explains && name != before) {
+      before = std::move(name);
+      result.choices.push_back(choice_at(bench, answer.size));
+    }
   }
-  return text;
+  return result;
 }
 
-std::string heading(Bench const& bench) {
-  auto const& cluster = bench.cluster();
-  auto const& library = cluster.library;
-  constexpr auto kDecides = std::array{"its tuner decides", "the cheapest is taken", "it has one way"};  // by Choice
-  return fmt::format(
-      "# {}, {} ranks on {} × {} ({}), {} fidelity\n# library {}{}: {}\n# {}\n", name_of(bench.sweep().kind),
-      bench.sweep().ranks, divide_up(bench.sweep().ranks, cluster.node().gpus), cluster.node().name, cluster.name,
-      name_of(bench.sweep().fidelity), library.name, library.version.empty() ? "" : " " + library.version,
-      kDecides[static_cast<std::size_t>(library.choice)], cluster.calibration);
+std::vector<std::string> lines_of(std::string const& text) {
+  auto lines = std::vector<std::string>{};
+  auto stream = std::istringstream{text};
+  for (auto line = std::string{}; std::getline(stream, line);) lines.push_back(line);
+  return lines;
 }
 
-/// Of a calibrated cluster: how many of the answers no measurement vouches for.
-std::string extrapolation_text(std::vector<SizeAnswer> const& answers) {
-  auto const beyond = std::ranges::count_if(answers, &SizeAnswer::is_extrapolated);
-  if (beyond == 0) return {};
-  return "\n" + reports::wrapped(fmt::format("{} of {} sizes are extrapolated: beyond the sweeps, ranks or sizes that "
-                                             "the cluster was calibrated on.",
-                                             beyond, answers.size()),
-                                 "", standard_output_style());
-}
-
-std::string text_of(Bench const& bench, std::vector<SizeAnswer> const& answers, bool explains) {
+/// The page, with its sizes in nccl-tests' columns, so that two tables can be laid side by side.
+std::string text_of(Bench const& bench, std::vector<SizeAnswer> const& answers,
+                    reports::CollectiveSweep const& result) {
   auto rows = std::vector<reports::CollectiveRow>{};
   for (auto const& answer : answers) rows.push_back(answer_row(answer, bench.sweep()));
-  auto text = heading(bench) + reports::nccl_tests_table(rows) + reports::nccl_tests_average(rows);
-  auto const& last = answers.back();
-  text += fmt::format("\nAt {}:\n{}", reports::memory_text(last.size), links_text(last));
-  if (last.run.messages > 0)
-    text += fmt::format("{} messages, {} events\n", reports::count_text(static_cast<double>(last.run.messages)),
-                        reports::count_text(static_cast<double>(last.run.events)));
-  text += extrapolation_text(answers);
-  return explains ? text + explanation(bench, answers) : text;
-}
-
-void write_row(io::JsonWriter& json, SizeAnswer const& answer) {
-  auto const microseconds = [](Duration time) { return to_seconds(time).count() * 1e6; };
-  json.begin_object();
-  json.member("size_bytes", answer.size);
-  json.member("time_us", microseconds(answer.time));
-  json.member("algbw_GBps", answer.rates.algorithm.count() / 1e9);
-  json.member("busbw_GBps", answer.rates.bus.count() / 1e9);
-  json.member("algorithm", name_of(answer.choice.algorithm));
-  json.member("protocol", name_of(answer.choice.protocol));
-  json.member("channels", answer.choice.channels);
-  json.member("low_us", answer.interval ? std::optional{microseconds(answer.interval->first)} : std::nullopt);
-  json.member("high_us", answer.interval ? std::optional{microseconds(answer.interval->second)} : std::nullopt);
-  json.member("extrapolated", answer.is_extrapolated);
-  json.member("messages", answer.run.messages);
-  json.member("events", answer.run.events);
-  json.key("links");
-  json.begin_array();
-  for (auto const& link : answer.run.links) {
-    json.begin_object();
-    json.member("kind", link.kind);
-    json.member("bytes", link.bytes);
-    json.member("utilisation", link.utilisation);
-    json.end_object();
-  }
-  json.end_array();
-  json.end_object();
-}
-
-std::string json_of(Bench const& bench, std::vector<SizeAnswer> const& answers, bool explains) {
-  auto json = io::JsonWriter{};
-  json.begin_object();
-  json.member("collective", name_of(bench.sweep().kind));
-  json.member("cluster", bench.cluster().name);
-  json.member("ranks", bench.sweep().ranks);
-  json.member("fidelity", name_of(bench.sweep().fidelity));
-  json.member("library", bench.cluster().library.name);
-  json.member("library_version", bench.cluster().library.version);
-  json.member("calibration", bench.cluster().calibration);
-  json.key("rows");
-  json.begin_array();
-  for (auto const& answer : answers) write_row(json, answer);
-  json.end_array();
-  if (explains) json.member("explanation", bench.chooser().explain(bench.question_of(answers.back().size)));
-  json.end_object();
-  return std::move(json).finish();
+  auto const& cluster = bench.cluster();
+  constexpr auto kDecides = std::array{"its tuner decides", "the cheapest is taken", "it has one way"};  // by Choice
+  auto page = pages::collective_page(result);
+  page.title = fmt::format("{}, {} ranks on {} × {} ({})", result.collective, result.ranks,
+                           divide_up(result.ranks, cluster.node().gpus), cluster.node().name, result.cluster);
+  page.facts.emplace_back("choice", kDecides[static_cast<std::size_t>(cluster.library.choice)]);
+  auto& sizes = page.sections.front();
+  sizes.title.clear();
+  sizes.tables.erase(sizes.tables.begin());
+  page.sections.insert(page.sections.begin(),
+                       {.code = lines_of(reports::nccl_tests_table(rows) + reports::nccl_tests_average(rows))});
+  return page_text(page, standard_output_style(), reports::Charts::kLeftOut);
 }
 
 }  // namespace
@@ -295,7 +254,8 @@ int collective(CollectiveOptions const& options) {
     warn("--fidelity exact sends messages at what the constants say, without the profile's corrections by size");
   auto answers = std::vector<SizeAnswer>{};
   for (auto const size : bench.sweep().sizes) answers.push_back(bench.answer(size));
-  print(options.as_json ? json_of(bench, answers, options.explains) : text_of(bench, answers, options.explains));
+  auto const result = result_of(bench, answers, options.explains);
+  print(options.as_json ? collective_json(result) : text_of(bench, answers, result));
   return kDone;
 }
 

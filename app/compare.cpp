@@ -5,7 +5,8 @@
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "reports/compare_json.hpp"
-#include "reports/render/compare_text.hpp"
+#include "reports/pages/pages.hpp"
+#include "reports/render/page_text.hpp"
 #include "sim/base/units.hpp"
 #include "sim/io/document.hpp"
 #include "validate/records/gzip.hpp"
@@ -27,7 +28,7 @@ timeline::Timeline read_timeline(std::string const& path) {
 std::string text_of(CompareOptions const& options, timeline::Timeline const& a, timeline::Timeline const& b) try {
   auto const comparison = reports::compare(a, b);
   return options.as_json ? reports::compare_json(comparison)
-                         : reports::compare_text(comparison, standard_output_style());
+                         : reports::page_text(pages::compare_page(comparison), standard_output_style());
 } catch (BeyondRange const&) {
   throw InputError{
       fmt::format("{}, {}: found times or bytes whose sums are beyond 63 bits; compare files that --trace wrote",

@@ -12,9 +12,7 @@
 #include "explore/scale/why.hpp"
 #include "hw_profiles/cluster_document.hpp"
 #include "reports/pages/pages.hpp"
-#include "reports/render/scenarios_table.hpp"
-#include "reports/render/summary_text.hpp"
-#include "reports/render/why_text.hpp"
+#include "reports/render/page_text.hpp"
 #include "reports/summary_json.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/document_text.hpp"
@@ -89,37 +87,32 @@ TimedAnswer answer_next(Answered& question, std::size_t place, engine::RunOption
   return answer;
 }
 
-std::string json_of(TimedAnswer const& answer) {
+void write_json(io::JsonWriter& json, TimedAnswer const& answer) {
   if (auto const* infeasible = std::get_if<reports::Infeasible>(&answer.summary.answer))
-    return reports::summary_json(*infeasible, answer.wall);
-  return reports::summary_json(std::get<reports::Summary>(answer.summary.answer), answer.wall, answer.why);
+    return write_summary(json, *infeasible, answer.wall);
+  write_summary(json, std::get<reports::Summary>(answer.summary.answer), answer.wall, answer.why);
 }
 
 std::string all_json(std::vector<TimedAnswer> const& answers) {
-  if (answers.size() == 1) return json_of(answers.front());
-  auto runs = std::string{};
-  for (auto const& answer : answers) runs += (runs.empty() ? "\n" : ",\n") + json_of(answer);
-  return fmt::format("{{\"runs\": [{}]}}\n", runs);
-}
-
-std::string all_text(std::vector<TimedAnswer> const& answers) {
-  auto const style = standard_output_style();
-  if (answers.size() == 1)
-    return std::visit([&](auto const& each) { return reports::summary_text(each, style); },
-                      answers.front().summary.answer);
-  auto rows = std::vector<reports::NamedSummary>{};
-  for (auto const& answer : answers) rows.push_back(answer.summary);
-  return reports::scenarios_table(rows, style);
-}
-
-std::string all_whys(std::vector<TimedAnswer> const& answers) {
-  auto text = std::string{};
-  for (auto const& answer : answers) {
-    if (!answer.why) continue;
-    text += '\n';
-    text += reports::why_text(std::get<reports::Summary>(answer.summary.answer), *answer.why, standard_output_style());
+  constexpr std::size_t kLinesInRuns = 4;
+  auto json = answers.size() == 1 ? io::JsonWriter{} : io::JsonWriter{kLinesInRuns};
+  if (answers.size() == 1) {
+    write_json(json, answers.front());
+  } else {
+    json.begin_object();
+    write_array(json, "runs", answers, write_json);
+    json.end_object();
   }
-  return text;
+  return std::move(json).finish();
+}
+
+std::string all_text(std::string title, std::vector<TimedAnswer> const& answers) {
+  auto summaries = std::vector<reports::NamedSummary>{};
+  for (auto const& answer : answers) summaries.push_back(answer.summary);
+  auto page = summary_page(std::move(title), summaries);
+  for (auto const& answer : answers)
+    if (answer.why) add_why(page, std::get<reports::Summary>(answer.summary.answer), *answer.why);
+  return page_text(page, standard_output_style());
 }
 
 /// Throws InputError where the options ask for what simulates a step's variations too: these are folded.
@@ -160,8 +153,9 @@ int simulate(SimulateOptions const& options) {
   }
   if (options.why)
     for (std::size_t i = 0; i < scenarios.size(); ++i) answers[i].why = explain(question, i);
+  auto title = title_of(question);
   if (options.report) outputs.write(*options.report, render(report_page(std::move(question), report_progress())));
-  print(options.as_json ? all_json(answers) : all_text(answers) + all_whys(answers));
+  print(options.as_json ? all_json(answers) : all_text(std::move(title), answers));
   outputs.commit();
   return kDone;
 }

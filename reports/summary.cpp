@@ -163,4 +163,8 @@ std::string memory_warning(Summary const& summary) {
       percent_text(share));
 }
 
+std::string why_it_is_infeasible(Infeasible const& infeasible) {
+  return infeasible.way_out.empty() ? infeasible.reason : infeasible.reason + "; " + infeasible.way_out;
+}
+
 }  // namespace twinstep::reports

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "reports/breakdown.hpp"
@@ -114,6 +115,15 @@ struct Infeasible {
   std::string scenario;
   std::string reason;   ///< "48 layers do not divide into 5 stages"
   std::string way_out;  ///< "use 4 or 6 stages"; may be empty
+};
+
+/// "reason; way out", or the reason alone.
+[[nodiscard]] std::string why_it_is_infeasible(Infeasible const& infeasible);
+
+/// The answer for one of several scenarios: a step, or the reason why there is none.
+struct NamedSummary {
+  std::string name;
+  std::variant<Summary, Infeasible> answer;
 };
 
 }  // namespace twinstep::reports

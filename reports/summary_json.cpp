@@ -168,8 +168,7 @@ void write_why(JsonWriter& json, Why const& why) {
 
 }  // namespace
 
-std::string summary_json(Summary const& summary, Seconds wall, std::optional<Why> const& why) {
-  auto json = JsonWriter{};
+void write_summary(JsonWriter& json, Summary const& summary, Seconds wall, std::optional<Why> const& why) {
   json.begin_object();
   json.member("scenario", summary.scenario);
   json.member("feasible", true);
@@ -197,11 +196,9 @@ std::string summary_json(Summary const& summary, Seconds wall, std::optional<Why
   if (why) write_why(json, *why);
   json.member("wall_s", wall.count());
   json.end_object();
-  return std::move(json).finish();
 }
 
-std::string summary_json(Infeasible const& infeasible, Seconds wall) {
-  auto json = JsonWriter{};
+void write_summary(JsonWriter& json, Infeasible const& infeasible, Seconds wall) {
   json.begin_object();
   json.member("scenario", infeasible.scenario);
   json.member("feasible", false);
@@ -235,7 +232,6 @@ std::string summary_json(Infeasible const& infeasible, Seconds wall) {
     json.member(key, nullptr);
   json.member("wall_s", wall.count());
   json.end_object();
-  return std::move(json).finish();
 }
 
 }  // namespace twinstep::reports

@@ -1,14 +1,15 @@
 #pragma once
 
-#include <string>
+#include <optional>
 
 #include "reports/summary.hpp"
 #include "reports/why.hpp"
+#include "sim/io/json_writer.hpp"
 
 namespace twinstep::reports {
 
-/// One JSON document about one step; the keys are stable, others script against them. Times are in seconds, memory and
-/// traffic in bytes, unknown values null. `wall` is how long the answer took.
+/// Writes one JSON object about one step; the keys are stable, others script against them. Times are in seconds, memory
+/// and traffic in bytes, unknown values null. `wall` is how long the answer took.
 ///
 /// "memory" {category: bytes} adds up to "peak_memory_bytes": the moment at which most is allocated, with the context
 /// and the collective library's buffers (without these two, torch.cuda.max_memory_allocated). "reserved_memory_bytes"
@@ -22,10 +23,10 @@ namespace twinstep::reports {
 ///
 /// Only where communication was left out there is "network_free": true; only where it was asked, "why"
 /// {communication_free_s, communication_costs_s, changes [{name, set, hardware, step_time_s, saves_s, fits}]}.
-[[nodiscard]] std::string summary_json(Summary const& summary, Seconds wall, std::optional<Why> const& why = {});
+void write_summary(io::JsonWriter& json, Summary const& summary, Seconds wall, std::optional<Why> const& why = {});
 
-/// The same document for a plan that cannot be laid out: the same keys, every number null, "fits" and "feasible"
+/// The same object for a plan that cannot be laid out: the same keys, every number null, "fits" and "feasible"
 /// false, and a reason.
-[[nodiscard]] std::string summary_json(Infeasible const& infeasible, Seconds wall);
+void write_summary(io::JsonWriter& json, Infeasible const& infeasible, Seconds wall);
 
 }  // namespace twinstep::reports

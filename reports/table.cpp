@@ -16,10 +16,11 @@ namespace {
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kLeastWidth = 8;
 
-std::string padded_cell(std::string_view text, std::size_t width, Align align, Tone tone, TextStyle const& style) {
-  auto const content = shortened(text, width);
-  auto const spaces = std::string(width - display_width(content), ' ');
-  return align == Align::kLeft ? toned(content, tone, style) + spaces : spaces + toned(content, tone, style);
+std::string padded_cell(std::string_view text, std::size_t width, Align align, TextStyle const& style) {
+  auto const shown = shortened(text, width);
+  auto const content = bold(shown, style);
+  auto const spaces = std::string(width - display_width(shown), ' ');
+  return align == Align::kLeft ? content + spaces : spaces + content;
 }
 
 /// `text` in lines of `width` columns, where it is wider, broken at spaces.
@@ -71,21 +72,11 @@ void end_line(std::string& text) {
 
 }  // namespace
 
-std::string header(std::string_view text, TextStyle const& style) {
-  return fmt::format("{}\n", toned(text, Tone::kHeader, style));
-}
-
-std::string section(std::string_view text, TextStyle const& style) {
-  return fmt::format("\n{}", header(text, style));
-}
-
-std::string toned(std::string_view text, Tone tone, TextStyle const& style) {
-  if (!style.is_terminal || tone == Tone::kPlain || text.empty()) return std::string{text};
-  // ECMA-48 "select graphic rendition": 1 bold, 31 red, 32 green, 0 back to normal.
-  auto const* const code = tone == Tone::kHeader ? "1" : tone == Tone::kBad ? "31" : "32";
+std::string bold(std::string_view text, TextStyle const& style) {
+  if (!style.is_terminal || text.empty()) return std::string{text};
   auto const line_end = text.ends_with('\n') ? std::string_view{"\n"} : std::string_view{};
   text.remove_suffix(line_end.size());
-  return fmt::format("\x1b[{}m{}\x1b[0m{}", code, text, line_end);
+  return fmt::format("\x1b[1m{}\x1b[0m{}", text, line_end);  // ECMA-48 "select graphic rendition"
 }
 
 std::size_t display_width(std::string_view text) {
@@ -125,7 +116,7 @@ std::string wrapped(std::string_view text, std::string_view first, TextStyle con
   return result + line;
 }
 
-void Table::add_row(std::vector<Cell> cells) {
+void Table::add_row(std::vector<std::string> cells) {
   TWINSTEP_CHECK(cells.size() == columns_.size(), "a row has one cell for each column");
   rows_.push_back(std::move(cells));
 }
@@ -138,8 +129,8 @@ Table::Widths Table::widths() const {
     auto const header = longest_word(broken_at_dots(column.header, 0));
     auto word = header;
     for (auto const& row : rows_) {
-      cells = std::max(cells, display_width(row[i].text));
-      word = std::max(word, longest_word(row[i].text));
+      cells = std::max(cells, display_width(row[i]));
+      word = std::max(word, longest_word(row[i]));
     }
     constexpr std::size_t kFewLines = 3;
     widths.natural.push_back(std::max(cells, display_width(column.header)));
@@ -176,25 +167,25 @@ std::string Table::render(TextStyle const& style) const {
     end_line(line);
     result += line;
   };
-  auto const add = [&](std::vector<Cell> const& row) {
+  auto const add = [&](std::vector<std::string> const& row, TextStyle const& cell_style) {
     auto lines = std::vector<std::vector<std::string>>{};  // by column
     auto height = std::size_t{1};
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      lines.push_back(lines_of(row[i].text, column_widths[i]));
+      lines.push_back(lines_of(row[i], column_widths[i]));
       height = std::max(height, lines.back().size());
     }
     for (std::size_t line = 0; line < height; ++line)
       add_line([&](std::size_t i) {
         auto const text = line < lines[i].size() ? std::string_view{lines[i][line]} : std::string_view{};
-        return padded_cell(text, column_widths[i], columns_[i].align, row[i].tone, style);
+        return padded_cell(text, column_widths[i], columns_[i].align, cell_style);
       });
   };
-  auto header = std::vector<Cell>{};
+  auto header = std::vector<std::string>{};
   for (std::size_t i = 0; i < columns_.size(); ++i)
-    header.emplace_back(broken_at_dots(columns_[i].header, column_widths[i]), Tone::kHeader);
-  add(header);
+    header.emplace_back(broken_at_dots(columns_[i].header, column_widths[i]));
+  add(header, style);
   add_line([&](std::size_t i) { return std::string(column_widths[i], '-'); });
-  for (auto const& row : rows_) add(row);
+  for (auto const& row : rows_) add(row, {});
   return result;
 }
 

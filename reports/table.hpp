@@ -14,16 +14,8 @@ struct TextStyle {
   bool is_terminal = false;  ///< colours may be used
 };
 
-/// What a piece of text tells the reader, where colours can show it.
-enum class Tone : std::uint8_t { kPlain, kGood, kBad, kHeader };
-
-/// `text` in the colour of `tone`, on a terminal; unchanged elsewhere.
-[[nodiscard]] std::string toned(std::string_view text, Tone tone, TextStyle const& style);
-
-/// The title of a section, on a line of its own.
-[[nodiscard]] std::string header(std::string_view text, TextStyle const& style);
-/// The same after an empty line: that of a section which follows others.
-[[nodiscard]] std::string section(std::string_view text, TextStyle const& style);
+/// `text` in bold on a terminal; unchanged elsewhere.
+[[nodiscard]] std::string bold(std::string_view text, TextStyle const& style);
 
 /// How many columns a UTF-8 text takes, with one for each code point ("µ", "–", "█"; texts here have no wide ones).
 [[nodiscard]] std::size_t display_width(std::string_view text);
@@ -44,13 +36,6 @@ struct Column {
   bool may_shrink = false;  ///< where the table is too wide its texts go on below, and words may be cut
 };
 
-struct Cell {
-  // NOLINTNEXTLINE(google-explicit-constructor): rows read as lists of texts
-  Cell(std::string content, Tone its_tone = Tone::kPlain) : text{std::move(content)}, tone{its_tone} {}
-  std::string text;
-  Tone tone;
-};
-
 /// A small text table: a header, a rule, rows. Columns are as wide as their widest text, two spaces apart. A table
 /// that is too wide takes the excess from the widest columns: first by breaking headers at spaces and behind dots,
 /// and texts of columns that may shrink at spaces; then, down to 8 columns, from those that may shrink, whose words are
@@ -60,7 +45,7 @@ class Table {
   explicit Table(std::vector<Column> columns) : columns_{std::move(columns)} {}
 
   /// Requires one cell for each column.
-  void add_row(std::vector<Cell> cells);
+  void add_row(std::vector<std::string> cells);
 
   /// Columns that it takes to be read with ease: no word of up to 24 columns is cut, no text broken into more than
   /// three lines or so.
@@ -80,7 +65,7 @@ class Table {
   [[nodiscard]] Widths widths() const;
 
   std::vector<Column> columns_;
-  std::vector<std::vector<Cell>> rows_;
+  std::vector<std::vector<std::string>> rows_;
 };
 
 }  // namespace twinstep::reports

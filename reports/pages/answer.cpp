@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -10,24 +11,32 @@ namespace {
 
 using namespace explore;
 
+using program::MemoryCategory;
 using reports::kNoValue;
+using reports::NamedSummary;
 using reports::Summary;
+
+// Columns of the memory table: categories that belong together in the reader's mind.
+constexpr std::size_t kShownGroups = 5;
+constexpr std::array<std::string_view, kShownGroups> kGroupTitles{"param", "grad", "optim", "activ", "gather"};
+
+/// The column of a category, or none for the column "other".
+constexpr std::size_t group_of(MemoryCategory category) {
+  switch (category) {
+    case MemoryCategory::kParameters: return 0;
+    case MemoryCategory::kGradients: return 1;
+    case MemoryCategory::kOptimizer: return 2;
+    case MemoryCategory::kActivations:
+    case MemoryCategory::kLogits: return 3;
+    case MemoryCategory::kGatheredParameters:
+    case MemoryCategory::kBuckets: return 4;
+    default: return kShownGroups;
+  }
+}
 
 std::string interval_text(Summary const& summary) {
   if (!summary.interval) return std::string{kNoValue};
   return fmt::format("{} to {}", reports::time_text(summary.interval->low), reports::time_text(summary.interval->high));
-}
-
-std::vector<std::string> row_of(std::string const& title, Summary const& summary) {
-  return {title,
-          reports::time_text(summary.step_time),
-          interval_text(summary),
-          reports::count_text(summary.token_rate.count()),
-          reports::count_text(summary.token_rate_per_gpu.count()),
-          reports::percent_text(summary.mfu),
-          reports::time_text(summary.exposed_communication),
-          reports::memory_text(summary.peak.total()),
-          summary.fits ? "yes" : "no"};
 }
 
 /// The column of intervals is there where anything has one.
@@ -38,23 +47,79 @@ void drop_empty_intervals(reports::PageTable& table) {
   for (auto& row : table.rows) row.erase(row.begin() + kColumn);
 }
 
-reports::PageTable table_of(Answered const& question) {
-  auto table = reports::PageTable{.title = "What each strategy comes to",
-                                  .headers = {"strategy", "step time", "90 % interval", rate_unit(question),
-                                              rate_unit(question) + "/GPU", "MFU", "exposed", "peak memory", "fits"}};
-  for (std::size_t i = 0; i < question.outcomes.size(); ++i) {
-    auto const& title = question.scenarios[i].strategy_title;
-    if (auto const* run = question.run(i)) {
-      table.rows.push_back(row_of(title, run->summary));
-      continue;
-    }
-    auto row = std::vector<std::string>(table.headers.size(), std::string{kNoValue});
-    row.front() = title;
+/// What the answers count, which are of one model.
+std::string_view counted_by(std::vector<NamedSummary> const& answers) {
+  for (auto const& [name, answer] : answers)
+    if (auto const* const summary = std::get_if<Summary>(&answer)) return summary->counted;
+  return Summary{}.counted;
+}
+
+reports::PageTable speed_table(std::vector<NamedSummary> const& answers, reports::MemoryUnit unit) {
+  auto table = reports::PageTable{.headers = {"strategy", "step time", "90 % interval",
+                                              fmt::format("{}/s/GPU", counted_by(answers)), "MFU", "exposed",
+                                              fmt::format("peak {}", unit.name), "fits"}};
+  for (auto const& [name, answer] : answers) {
+    auto& row = table.rows.emplace_back(table.headers.size(), std::string{kNoValue});
+    row.front() = name;
     row.back() = "no";
-    table.rows.push_back(std::move(row));
+    if (auto const* const summary = std::get_if<Summary>(&answer))
+      row = {name,
+             reports::time_text(summary->step_time),
+             interval_text(*summary),
+             reports::count_text(summary->token_rate_per_gpu.count()),
+             reports::percent_text(summary->mfu),
+             reports::time_text(summary->exposed_communication),
+             in_unit(summary->peak.total(), unit),
+             summary->fits ? "yes" : "no"};
   }
   drop_empty_intervals(table);
   return table;
+}
+
+/// Columns add up to the total, what is allocated; "used" is what nvidia-smi would show at most.
+reports::PageTable memory_table(std::vector<NamedSummary> const& answers, reports::MemoryUnit unit) {
+  auto table = reports::PageTable{.title = "Memory at the peak", .headers = {fmt::format("{} held for", unit.name)}};
+  table.headers.insert(table.headers.end(), kGroupTitles.begin(), kGroupTitles.end());
+  for (auto const* const header : {"other", "total", "used", "has"}) table.headers.emplace_back(header);
+  for (auto const& [name, answer] : answers) {
+    auto const* const summary = std::get_if<Summary>(&answer);
+    if (summary == nullptr) continue;
+    auto groups = std::array<Bytes, kShownGroups + 1>{};
+    for (std::size_t i = 0; i < summary->peak.held.size(); ++i)
+      groups[group_of(static_cast<MemoryCategory>(i))] += summary->peak.held[i];
+    auto& row = table.rows.emplace_back(std::vector{name});
+    for (auto const bytes : groups) row.push_back(in_unit(bytes, unit));
+    row.push_back(in_unit(summary->peak.total(), unit));
+    row.push_back(summary->allocator ? in_unit(summary->reserved_peak.total(), unit) : std::string{kNoValue});
+    row.push_back(summary->capacity > Bytes{} ? in_unit(summary->capacity, unit) : std::string{kNoValue});
+  }
+  return table;
+}
+
+/// Why something does not fit or cannot be laid out, and what is tight: a sentence each.
+std::vector<std::string> remarks(std::vector<NamedSummary> const& answers) {
+  auto notes = std::vector<std::string>{};
+  for (auto const& [name, answer] : answers) {
+    if (auto const* const infeasible = std::get_if<reports::Infeasible>(&answer))
+      notes.push_back(fmt::format("{} cannot run: {}", name, why_it_is_infeasible(*infeasible)));
+    else if (auto const& summary = std::get<Summary>(answer); !summary.fits)
+      notes.push_back(fmt::format("{} does not fit: {}", name, why_it_does_not_fit(summary)));
+    else if (auto const warning = memory_warning(summary); !warning.empty())
+      notes.push_back(fmt::format("{}: {}", name, warning));
+  }
+  return notes;
+}
+
+std::vector<NamedSummary> summaries_of(Answered const& question) {
+  auto answers = std::vector<NamedSummary>{};
+  for (std::size_t i = 0; i < question.outcomes.size(); ++i) {
+    auto& answer = answers.emplace_back(question.scenarios[i].strategy_title, Summary{}).answer;
+    if (auto const* const run = question.run(i))
+      answer = run->summary;
+    else
+      answer = std::get<reports::Infeasible>(question.outcomes[i]);
+  }
+  return answers;
 }
 
 reports::Chart chart_of(Answered const& question) {
@@ -82,25 +147,6 @@ reports::Chart chart_of(Answered const& question) {
   return chart;
 }
 
-/// Why something does not fit or cannot be laid out, and what is tight: a sentence each.
-std::string remarks(Answered const& question) {
-  auto text = std::string{};
-  for (std::size_t i = 0; i < question.outcomes.size(); ++i) {
-    auto const& title = question.scenarios[i].strategy_title;
-    auto const* run = question.run(i);
-    if (run == nullptr) {
-      auto const& obstacle = std::get<reports::Infeasible>(question.outcomes[i]);
-      text += fmt::format("{} cannot be laid out: {}{}. ", title, obstacle.reason,
-                          obstacle.way_out.empty() ? "" : "; " + obstacle.way_out);
-    } else if (!run->summary.fits) {
-      text += fmt::format("{} does not fit: {}. ", title, reports::why_it_does_not_fit(run->summary));
-    } else if (auto const warning = reports::memory_warning(run->summary); !warning.empty()) {
-      text += fmt::format("{}: {}. ", title, warning);
-    }
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string answer_sentence(Answered const& question) {
@@ -118,9 +164,19 @@ std::string answer_sentence(Answered const& question) {
                      reports::count_text(summary.token_rate.count()), rate_unit(question), mfu);
 }
 
+reports::Section side_by_side(std::vector<NamedSummary> const& answers) {
+  auto largest = Bytes{};
+  for (auto const& [name, answer] : answers)
+    if (auto const* const summary = std::get_if<Summary>(&answer)) largest = std::max(largest, summary->peak.total());
+  auto const unit = reports::memory_unit_for(largest);
+  auto section = reports::Section{.title = "The answer", .tables = {speed_table(answers, unit)}};
+  if (largest > Bytes{}) section.tables.push_back(memory_table(answers, unit));
+  section.notes = remarks(answers);
+  return section;
+}
+
 reports::Section answer_section(Answered const& question) {
-  auto section = reports::Section{.title = "The answer", .text = remarks(question)};
-  section.tables.push_back(table_of(question));
+  auto section = side_by_side(summaries_of(question));
   if (question.best()) section.charts.push_back(chart_of(question));
   return section;
 }

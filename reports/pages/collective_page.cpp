@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "reports/pages/axes.hpp"
@@ -7,56 +9,83 @@
 namespace twinstep::pages {
 namespace {
 
-/// The bus bandwidth that a row would have at another time.
-double rescaled(double rate, double time, double other) {
-  return rate * time / other;
+using reports::CollectiveSweep;
+using reports::kNoValue;
+using reports::Section;
+using Row = CollectiveSweep::Row;
+
+double gigabytes(BytesPerSecond rate) {
+  return rate.count() / 1e9;
 }
 
-reports::ChartPoint point_of(io::Node const& row) {
-  auto const time = row.at("time_us").number();
-  auto point = reports::ChartPoint{
-      .x = row.at("size_bytes").number(),
-      .y = row.at("busbw_GBps").number(),
-      .note = fmt::format("{}, {}, {} channels, {}", row.at("algorithm").string(), row.at("protocol").string(),
-                          row.at("channels").integer(), reports::time_text(stated_time(Seconds{time * 1e-6})))};
-  if (auto const high = row.find("high_us")) point.y_low = rescaled(point.y, time, high->number());
-  if (auto const low = row.find("low_us")) point.y_high = rescaled(point.y, time, low->number());
+reports::ChartPoint point_of(Row const& row) {
+  auto point = reports::ChartPoint{.x = static_cast<double>(row.size.count()),
+                                   .y = gigabytes(row.bus_bandwidth),
+                                   .note = fmt::format("{}, {}, {} channels, {}", row.algorithm, row.protocol,
+                                                       row.channels, reports::time_text(stated_time(row.time)))};
+  if (row.high) point.y_low = point.y * (row.time / *row.high);
+  if (row.low) point.y_high = point.y * (row.time / *row.low);
   return point;
 }
 
-std::vector<std::string> table_row(io::Node const& row) {
-  return {fmt::format("{}", row.at("size_bytes").integer()),
-          fmt::format("{:.2f}", row.at("time_us").number()),
-          fmt::format("{:.2f}", row.at("algbw_GBps").number()),
-          fmt::format("{:.2f}", row.at("busbw_GBps").number()),
-          std::string{row.at("algorithm").string()},
-          std::string{row.at("protocol").string()},
-          fmt::format("{}", row.at("channels").integer())};
-}
-
-}  // namespace
-
-reports::Page collective_page(io::Node const& document) {
-  auto const text = [&](std::string_view key) { return std::string{document.at(key).string()}; };
-  auto page = reports::Page{.title = fmt::format("{} of {} ranks on {}", text("collective"),
-                                                 document.at("ranks").integer(), text("cluster"))};
-  page.facts = {{"calibration", text("calibration")},
-                {"library", text("library") + " " + text("library_version")},
-                {"fidelity", text("fidelity")}};
-  auto chart = reports::Chart{.id = "bus-bandwidth", .title = page.title};
+Section bandwidth_section(CollectiveSweep const& sweep, std::string const& title) {
+  auto chart = reports::Chart{.id = "bus-bandwidth", .title = title};
   chart.x = {.name = "message size", .unit = "B", .is_logarithmic = true};
   chart.y = {.name = "bus bandwidth", .unit = "GB/s"};
   auto series = reports::Series{.name = "predicted"};
   auto table = reports::PageTable{
       .title = "Sizes", .headers = {"bytes", "us", "algbw GB/s", "busbw GB/s", "algorithm", "protocol", "channels"}};
-  for (auto const& row : document.at("rows").elements()) {
+  for (auto const& row : sweep.rows) {
     series.points.push_back(point_of(row));
-    add_to_regions(chart.x_marks, series.points.back().x,
-                   fmt::format("{}, {}", row.at("algorithm").string(), row.at("protocol").string()));
-    table.rows.push_back(table_row(row));
+    add_to_regions(chart.x_marks, series.points.back().x, fmt::format("{}, {}", row.algorithm, row.protocol));
+    table.rows.push_back({fmt::format("{}", row.size.count()), fmt::format("{:.2f}", row.time.count() * 1e6),
+                          fmt::format("{:.2f}", gigabytes(row.algorithm_bandwidth)),
+                          fmt::format("{:.2f}", gigabytes(row.bus_bandwidth)), row.algorithm, row.protocol,
+                          fmt::format("{}", row.channels)});
   }
   chart.series.push_back(std::move(series));
-  page.sections.push_back({.title = "Bus bandwidth", .tables = {std::move(table)}, .charts = {std::move(chart)}});
+  return {.title = "Bus bandwidth", .tables = {std::move(table)}, .charts = {std::move(chart)}};
+}
+
+/// Adds the busiest link of each kind at the largest size.
+void add_links(Section& section, Row const& row) {
+  auto table = reports::PageTable{.title = fmt::format("Links at {}", reports::memory_text(row.size)),
+                                  .headers = {"busiest link", "bytes", "busy"}};
+  for (auto const& link : row.links)
+    table.rows.push_back({link.kind, reports::traffic_text(link.bytes), reports::percent_text(link.utilisation)});
+  if (!table.rows.empty()) section.tables.push_back(std::move(table));
+  if (row.messages > 0)
+    section.notes.push_back(
+        fmt::format("{} messages, {} events", reports::whole_text(row.messages), reports::whole_text(row.events)));
+}
+
+Section choice_section(CollectiveSweep::Choice const& choice) {
+  auto const time = [](std::optional<Duration> each) {
+    return each ? reports::time_text(*each) : std::string{kNoValue};
+  };
+  auto table = reports::PageTable{.headers = {"algorithm", "channels", "tuner says", "simulated", ""}};
+  for (auto const& each : choice.candidates)
+    table.rows.push_back({each.way, each.channels ? std::to_string(*each.channels) : std::string{kNoValue},
+                          time(each.believed), time(each.simulated), each.remark});
+  return {.title = fmt::format("Chosen from at {}", reports::memory_text(choice.size)),
+          .tables = {std::move(table)},
+          .notes = {choice.reason + "."}};
+}
+
+}  // namespace
+
+reports::Page collective_page(CollectiveSweep const& sweep) {
+  auto page = reports::Page{.title = fmt::format("{} of {} ranks on {}", sweep.collective, sweep.ranks, sweep.cluster)};
+  page.facts = {{"calibration", sweep.calibration},
+                {"library", sweep.library + " " + sweep.library_version},
+                {"fidelity", sweep.fidelity}};
+  page.sections.push_back(bandwidth_section(sweep, page.title));
+  if (!sweep.rows.empty()) add_links(page.sections.back(), sweep.rows.back());
+  if (auto const beyond = std::ranges::count_if(sweep.rows, &Row::is_extrapolated); beyond > 0)
+    page.sections.back().notes.push_back(fmt::format(
+        "{} of {} sizes are extrapolated: beyond the sweeps, ranks or sizes that the cluster was calibrated on", beyond,
+        sweep.rows.size()));
+  for (auto const& choice : sweep.choices) page.sections.push_back(choice_section(choice));
   return page;
 }
 

@@ -51,7 +51,8 @@ struct Kind {
 
 constexpr std::array<Kind, 4> kKinds{
     {{{"traceEvents", "twinstep"}, timeline_page},
-     {{"collective", "rows"}, collective_page},
+     {{"collective", "rows"},
+      [](io::Node const& document) { return collective_page(reports::read_collective(document)); }},
      {{"records", "families"},
       [](io::Node const& document) { return validation_page(reports::read_accuracy(document)); }},
      {{"plans", "pareto"}, [](io::Node const& document) { return plan_page(reports::read_plans(document)); }}}};

@@ -7,8 +7,13 @@
 #include "explore/scale/closer_look.hpp"
 #include "explore/sweep/results.hpp"
 #include "reports/accuracy.hpp"
+#include "reports/calibration.hpp"
+#include "reports/collective.hpp"
+#include "reports/compare.hpp"
 #include "reports/page/page.hpp"
 #include "reports/plan.hpp"
+#include "reports/summary.hpp"
+#include "reports/why.hpp"
 #include "sim/io/change.hpp"
 #include "sim/io/document.hpp"
 
@@ -29,17 +34,34 @@ using Renderer = std::string (*)(reports::Page const&);
 /// Throws InputError for another. `option` is what named the file: "--out".
 [[nodiscard]] Renderer renderer_of(std::string_view option, std::string const& path);
 
+/// What `simulate` answers: one scenario on one screen (how fast, whether it fits, where the time and the memory go,
+/// how busy the links are, what the numbers rest on), or several side by side. Requires one at least.
+[[nodiscard]] reports::Page summary_page(std::string title, std::vector<reports::NamedSummary> const& answers);
+
+/// Adds why one of these steps takes so long, and what would help.
+void add_why(reports::Page& page, reports::Summary const& summary, reports::Why const& why);
+
+/// One title for all strategies of a question.
+[[nodiscard]] std::string title_of(explore::Answered const& question);
+
 /// What was found of a question: every section of sections.hpp.
 [[nodiscard]] reports::Page scenario_page(explore::CloserLook const& look);
 
 /// A timeline that `simulate --trace` or `measure step --trace` wrote.
 [[nodiscard]] reports::Page timeline_page(io::Node const& document);
 
-/// What `collective --json` printed.
-[[nodiscard]] reports::Page collective_page(io::Node const& document);
+/// What is predicted of a collective: bus bandwidth by size, the busiest links, and what was chosen from and why.
+[[nodiscard]] reports::Page collective_page(reports::CollectiveSweep const& sweep);
 
 /// What `validate collectives` or `validate steps` found.
 [[nodiscard]] reports::Page validation_page(reports::Accuracy const& accuracy);
+
+/// What `calibrate` found: numbers, what could not be fitted and why, and errors before and after.
+[[nodiscard]] reports::Page calibration_page(reports::CalibrationReport const& report);
+
+/// Two timelines: the step, time by kind of work, memory at the peak, the operations that differ most, and those that
+/// only one side has.
+[[nodiscard]] reports::Page compare_page(reports::Comparison const& comparison);
 
 /// What `plan` found.
 [[nodiscard]] reports::Page plan_page(reports::Plans const& plans);

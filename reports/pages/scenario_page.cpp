@@ -11,13 +11,6 @@ namespace {
 
 using namespace explore;
 
-/// One title for all strategies.
-std::string title_of(Answered const& question) {
-  auto scenario = question.scenarios.front();
-  if (question.scenarios.size() > 1) scenario.strategy_title = fmt::format("{} strategies", question.scenarios.size());
-  return scenario.title();
-}
-
 void add_headlines(reports::Page& page, Answered const& question) {
   auto const best = question.best();
   if (!best) return;
@@ -56,6 +49,12 @@ std::string calibration_sentence(Answered const& question) {
 }
 
 }  // namespace
+
+std::string title_of(Answered const& question) {
+  auto scenario = question.scenarios.front();
+  if (question.scenarios.size() > 1) scenario.strategy_title = fmt::format("{} strategies", question.scenarios.size());
+  return scenario.title();
+}
 
 reports::Page scenario_page(CloserLook const& look) {
   auto const& question = look.question;

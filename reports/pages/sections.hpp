@@ -10,8 +10,15 @@ namespace twinstep::pages {
 /// The answer in a sentence: the best strategy, how fast it is.
 [[nodiscard]] std::string answer_sentence(explore::Answered const& question);
 
+/// Answers side by side, one a row: speed with exposed communication, memory at the peak, and a sentence for each that
+/// does not fit or cannot run.
+[[nodiscard]] reports::Section side_by_side(std::vector<reports::NamedSummary> const& answers);
+
 /// What each strategy comes to: time, rates, memory, and whether it fits.
 [[nodiscard]] reports::Section answer_section(explore::Answered const& question);
+
+/// Adds the changes that help most, the best first, and the settings that make each.
+void add_changes(reports::Section& section, reports::Why const& why);
 
 /// Where each strategy's step time goes, as bars that add up to it, and what would help the best one.
 [[nodiscard]] reports::Section breakdown_section(explore::CloserLook const& look);

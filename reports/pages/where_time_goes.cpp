@@ -65,21 +65,6 @@ std::string largest_parts(Summary const& summary) {
   return text;
 }
 
-reports::PageTable changes_table(reports::Why const& why) {
-  auto table = reports::PageTable{.title = "What would help " + why.title + ", one change at a time",
-                                  .headers = {"change", "step time", "saves", "kind", "settings"}};
-  for (std::size_t i = 0; i < std::min(why.changes.size(), kShownChanges); ++i) {
-    auto const& change = why.changes[i];
-    auto settings = std::string{};
-    for (auto const& setting : change.settings)
-      settings += fmt::format("{}--set {}", settings.empty() ? "" : " ", reports::quoted_in_shell(setting));
-    table.rows.push_back({change.name, reports::time_text(change.step_time),
-                          reports::time_text(why.step_time - change.step_time),
-                          change.is_hardware ? "hardware" : "software", settings});
-  }
-  return table;
-}
-
 /// @param free  the step times with communication free
 reports::PageTable waits_table(Answered const& question, std::vector<std::size_t> const& places,
                                std::vector<Duration> const& free) {
@@ -99,6 +84,21 @@ reports::PageTable waits_table(Answered const& question, std::vector<std::size_t
 
 }  // namespace
 
+void add_changes(reports::Section& section, reports::Why const& why) {
+  if (why.changes.empty()) section.notes.emplace_back("no single change that was tried makes it faster and fits");
+  if (why.changes.empty()) return;
+  auto& table = section.tables.emplace_back();
+  table.headers = {"change", "step time", "saves", "kind"};
+  for (std::size_t i = 0; i < std::min(why.changes.size(), kShownChanges); ++i) {
+    auto const& change = why.changes[i];
+    table.rows.push_back({change.name, reports::time_text(change.step_time),
+                          reports::time_text(why.step_time - change.step_time),
+                          change.is_hardware ? "hardware" : "software"});
+    section.code.push_back("# " + change.name);
+    for (auto const& setting : change.settings) section.code.push_back("--set " + reports::quoted_in_shell(setting));
+  }
+}
+
 reports::Section breakdown_section(CloserLook const& look) {
   auto const& question = look.question;
   auto section = reports::Section{.title = "Where the step goes"};
@@ -116,7 +116,10 @@ reports::Section breakdown_section(CloserLook const& look) {
                              largest_parts(question.run(best)->summary));
   section.charts.push_back(chart_of(summaries, std::move(titles)));
   section.tables.push_back(waits_table(question, places, look.without_communication));
-  if (look.why && !look.why->changes.empty()) section.tables.push_back(changes_table(*look.why));
+  if (look.why && !look.why->changes.empty()) {
+    add_changes(section, *look.why);
+    section.tables.back().title = "What would help " + look.why->title + ", one change at a time";
+  }
   return section;
 }
 

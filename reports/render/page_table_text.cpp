@@ -27,8 +27,8 @@ Table table_of(PageTable const& table, std::vector<ColumnKind> const& kinds, Pla
   }
   auto out = Table{std::move(columns)};
   for (auto const& row : table.rows) {
-    auto cells = std::vector<Cell>{};
-    for (auto const i : places) cells.emplace_back(cell_at(row, i));
+    auto cells = std::vector<std::string>{};
+    for (auto const i : places) cells.push_back(cell_at(row, i));
     out.add_row(std::move(cells));
   }
   return out;

@@ -20,7 +20,7 @@ std::string paragraph(std::string_view text, std::string_view first, TextStyle c
 }
 
 std::string heading(std::string_view title, TextStyle const& style) {
-  return title.empty() ? std::string{} : "\n" + toned(wrapped(one_line(title), "", style), Tone::kHeader, style);
+  return title.empty() ? std::string{} : "\n" + bold(wrapped(one_line(title), "", style), style);
 }
 
 /// Names in a column, values beside them. A name that is too long for a column stands above its value.
@@ -74,7 +74,7 @@ std::string origin_text(Page const& page, TextStyle const& style) {
 }  // namespace
 
 std::string page_text(Page const& page, TextStyle const& style, Charts charts) {
-  auto text = toned(wrapped(one_line(page.title), "", style), Tone::kHeader, style) + paragraph(page.text, "", style);
+  auto text = bold(wrapped(one_line(page.title), "", style), style) + paragraph(page.text, "", style);
   for (auto const& warning : page.warnings) text += paragraph(warning, "  warning: ", style);
   if (!page.headlines.empty()) text += "\n" + pairs_text(page.headlines, style);
   for (auto const& section : page.sections) text += section_text(section, style, charts);

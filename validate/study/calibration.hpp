@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/render/calibration_text.hpp"
+#include "reports/calibration.hpp"
 #include "sim/hardware/cluster.hpp"
 #include "sim/io/document.hpp"
 #include "validate/fit/compute_calibration.hpp"

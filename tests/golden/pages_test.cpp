@@ -1,13 +1,14 @@
+#include "reports/pages/pages.hpp"
+
 #include <fstream>
 #include <sstream>
 
 #include "reports/compare.hpp"
-#include "reports/render/compare_text.hpp"
-#include "reports/render/scenarios_table.hpp"
-#include "reports/render/summary_text.hpp"
-#include "reports/summary_json.hpp"
+#include "reports/render/page_text.hpp"
+#include "reports/table.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/steps.hpp"
+#include "tests/support/summary_json.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;
@@ -29,6 +30,15 @@ Summary step_that_does_not_fit() {
   auto step = tests::full_step();
   step.manifest.memory_capacity = 24_GiB;
   return summarize(step);
+}
+
+/// The screen of one answer.
+std::string summary_text(std::variant<Summary, Infeasible> const& answer) {
+  return page_text(pages::summary_page("two-layer toy", {{"toy", answer}}), {});
+}
+
+std::string scenarios_table(std::vector<NamedSummary> const& answers) {
+  return page_text(pages::summary_page("two-layer toy", answers), {});
 }
 
 std::size_t widest_line(std::string const& text) {
@@ -79,13 +89,22 @@ TEST_CASE("a step that does not fit says so on its screen", "[reports][golden]")
   CHECK(widest_line(text) <= 80);
 }
 
+TEST_CASE("what a rank needs of its host stands on the screen, and that what the host has is not known", "[reports]") {
+  auto summary = summarize(tests::full_step());
+  summary.host_peak = 30_GiB;
+  hold_against_host(summary, {}, {});
+  CHECK_THAT(summary_text(summary), Catch::Contains("30.0 GiB a rank; what the host has is not known"));
+  hold_against_host(summary, 64_GiB, {});
+  CHECK_THAT(summary_text(summary), Catch::Contains("30.0 GiB a rank of 64.0 GiB"));
+}
+
 TEST_CASE("a plan that cannot run says why on its screen", "[reports][golden]") {
   CHECK(summary_text(Infeasible{"toy", "48 layers do not divide into 5 stages", "use 4 or 6"}) ==
-        "toy\n\n  cannot run      48 layers do not divide into 5 stages; use 4 or 6\n");
+        "two-layer toy\n\n  cannot run  48 layers do not divide into 5 stages; use 4 or 6\n");
 }
 
 TEST_CASE("the JSON summary is the same text every time", "[reports][golden]") {
-  CHECK(summary_json(summarize(tests::full_step()), Seconds{0.25}) == golden("summary.json"));
+  CHECK(tests::summary_json(summarize(tests::full_step()), Seconds{0.25}) == golden("summary.json"));
 }
 
 TEST_CASE("scenarios stand side by side, with reasons for those that do not work", "[reports][golden]") {
@@ -97,7 +116,7 @@ TEST_CASE("scenarios stand side by side, with reasons for those that do not work
 }
 
 TEST_CASE("two timelines are compared on one screen", "[reports][golden]") {
-  auto const text = compare_text(compare(tests::full_step(), measured_step()));
+  auto const text = page_text(pages::compare_page(compare(tests::full_step(), measured_step())), {});
   CHECK(text == golden("compare.txt"));
   CHECK(widest_line(text) <= 80);
 }

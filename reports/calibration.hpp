@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "reports/accuracy.hpp"
-#include "reports/table.hpp"
 #include "sim/base/units.hpp"
 
 namespace twinstep::reports {
@@ -45,9 +44,6 @@ struct CalibrationReport {
   std::vector<std::string> skipped;
   Accuracy accuracy;  ///< errors of the calibration, in sample and held out, beside what it has to beat
 };
-
-/// What was fitted, what could not be and why, and the errors.
-[[nodiscard]] std::string calibration_text(CalibrationReport const& report, TextStyle const& style);
 
 /// {"cluster", "out", "calibration", "data_sha256", "numbers", "sweeps", "predictors", "kernels", "skipped"}.
 [[nodiscard]] std::string calibration_json(CalibrationReport const& report);
