@@ -8,6 +8,7 @@
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "explore/ask/answered.hpp"
+#include "explore/ask/assumptions.hpp"
 #include "explore/plan/way_out.hpp"
 #include "explore/scale/why.hpp"
 #include "hw_profiles/cluster_document.hpp"
@@ -106,13 +107,16 @@ std::string all_json(std::vector<TimedAnswer> const& answers) {
   return std::move(json).finish();
 }
 
-std::string all_text(std::string title, std::vector<TimedAnswer> const& answers) {
+reports::Page page_of(Answered const& question, std::string title, std::vector<TimedAnswer> const& answers,
+                      engine::Fidelity fidelity) {
   auto summaries = std::vector<reports::NamedSummary>{};
   for (auto const& answer : answers) summaries.push_back(answer.summary);
   auto page = summary_page(std::move(title), summaries);
+  if (auto const best = question.best(); best && fidelity == engine::Fidelity::kFolded)
+    add_assumptions(page, question.scenarios[*best].strategy_title, assumptions_of(question, *best));
   for (auto const& answer : answers)
     if (answer.why) add_why(page, std::get<reports::Summary>(answer.summary.answer), *answer.why);
-  return page_text(page, standard_output_style());
+  return page;
 }
 
 /// Throws InputError where the options ask for what simulates a step's variations too: these are folded.
@@ -154,8 +158,9 @@ int simulate(SimulateOptions const& options) {
   if (options.why)
     for (std::size_t i = 0; i < scenarios.size(); ++i) answers[i].why = explain(question, i);
   auto title = title_of(question);
+  auto const text_page = options.as_json ? reports::Page{} : page_of(question, title, answers, fidelity);
   if (options.report) outputs.write(*options.report, render(report_page(std::move(question), report_progress())));
-  print(options.as_json ? all_json(answers) : all_text(std::move(title), answers));
+  print(options.as_json ? all_json(answers) : page_text(text_page, standard_output_style()));
   outputs.commit();
   return kDone;
 }

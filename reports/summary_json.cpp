@@ -163,6 +163,17 @@ void write_why(JsonWriter& json, Why const& why) {
     json.end_object();
   }
   json.end_array();
+  json.key("assumptions");
+  json.begin_array();
+  for (auto const& assumption : why.assumptions) {
+    json.begin_object();
+    json.member("assumed", assumption.what);
+    json.member("otherwise", io::text_of(assumption.otherwise));
+    json.member("step_time_s", assumption.step_time);
+    json.member("throughput_ratio", assumption.throughput);
+    json.end_object();
+  }
+  json.end_array();
   json.end_object();
 }
 

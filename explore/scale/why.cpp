@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "explore/ask/assumptions.hpp"
 #include "sim/base/input_error.hpp"
 
 namespace twinstep::explore {
@@ -134,6 +135,7 @@ std::optional<reports::Why> explain(Answered const& question, std::size_t place)
   for (auto const& candidate : Candidates{scenario, question.strategy_path(place)}.take())
     if (auto change = helpful(question, place, candidate, why.step_time)) why.changes.push_back(std::move(*change));
   std::ranges::stable_sort(why.changes, {}, &reports::Change::step_time);
+  why.assumptions = assumptions_of(question, place);
   return why;
 }
 

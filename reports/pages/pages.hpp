@@ -41,6 +41,10 @@ using Renderer = std::string (*)(reports::Page const&);
 /// Adds why one of these steps takes so long, and what would help.
 void add_why(reports::Page& page, reports::Summary const& summary, reports::Why const& why);
 
+/// Adds what the scenario called `title` leaves open, with what says the contrary and what that comes to. Nothing where
+/// nothing matters.
+void add_assumptions(reports::Page& page, std::string_view title, std::vector<reports::Assumption> const& assumptions);
+
 /// One title for all strategies of a question.
 [[nodiscard]] std::string title_of(explore::Answered const& question);
 

@@ -5,6 +5,7 @@
 #include "reports/pages/pages.hpp"
 #include "reports/pages/sections.hpp"
 #include "reports/quantity_text.hpp"
+#include "reports/shell_text.hpp"
 
 namespace twinstep::pages {
 namespace {
@@ -158,6 +159,19 @@ void add_why(Page& page, Summary const& summary, reports::Why const& why) {
   page.sections.push_back(why_section(summary, why));
   page.sections.push_back({.title = "What would help " + why.title + " most, one change at a time"});
   add_changes(page.sections.back(), why);
+}
+
+void add_assumptions(Page& page, std::string_view title, std::vector<reports::Assumption> const& assumptions) {
+  if (assumptions.empty()) return;
+  auto& section =
+      page.sections.emplace_back(Section{.title = fmt::format("Assumed for {}, as the scenario does not say", title)});
+  auto& table = section.tables.emplace_back(reports::PageTable{.headers = {"assumed", "if not", "throughput"}});
+  for (auto const& assumption : assumptions) {
+    table.rows.push_back({assumption.what, time_text(assumption.step_time),
+                          fmt::format("{:+.1f} %", (assumption.throughput - 1) * 100)});
+    section.code.push_back("# " + assumption.what);
+    section.code.push_back("--set " + reports::quoted_in_shell(io::text_of(assumption.otherwise)));
+  }
 }
 
 }  // namespace twinstep::pages

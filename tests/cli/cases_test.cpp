@@ -144,3 +144,15 @@ TEST_CASE("a node given as a cluster gets the sentence that helps", "[cli][cases
   CHECK(outcome.exit_code == 2);
   CHECK_THAT(outcome.err, Contains("node profile") && Contains("cluster.node"));
 }
+
+// Measured: 8.01 s with attention that is not fused (the record's), and 761 ms where the second card has fewer lanes.
+TEST_CASE("an answer says what it assumes, what says the contrary, and what that comes to", "[cli][cases]") {
+  auto const attention = run_twinstep({"simulate", file("attention-default.json")});
+  CHECK_THAT(attention.out, Contains("attention is one fused kernel") && Contains(" 8.01") &&
+                                Contains("--set 'training.flash_attention=false'"));
+  auto const slots = run_twinstep({"simulate", file("two-consumer-gpus-no-p2p.json")});
+  CHECK_THAT(slots.out, Contains("a full slot") && Contains("698.5 ms") &&
+                            Contains("--set 'cluster.node.gpu_link=7.875 GB/s'"));
+  auto const said = run_twinstep({"simulate", file("attention-default.json"), "--set", "training.flash_attention=true"});
+  CHECK_THAT(said.out, !Contains("one fused kernel"));
+}
