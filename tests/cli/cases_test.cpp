@@ -151,8 +151,9 @@ TEST_CASE("an answer says what it assumes, what says the contrary, and what that
   CHECK_THAT(attention.out, Contains("attention is one fused kernel") && Contains(" 8.01") &&
                                 Contains("--set 'training.flash_attention=false'"));
   auto const slots = run_twinstep({"simulate", file("two-consumer-gpus-no-p2p.json")});
-  CHECK_THAT(slots.out, Contains("a full slot") && Contains("698.5 ms") &&
-                            Contains("--set 'cluster.node.gpu_link=7.875 GB/s'"));
-  auto const said = run_twinstep({"simulate", file("attention-default.json"), "--set", "training.flash_attention=true"});
+  CHECK_THAT(slots.out,
+             Contains("a full slot") && Contains("698.5 ms") && Contains("--set 'cluster.node.gpu_link=7.875 GB/s'"));
+  auto const said =
+      run_twinstep({"simulate", file("attention-default.json"), "--set", "training.flash_attention=true"});
   CHECK_THAT(said.out, !Contains("one fused kernel"));
 }
