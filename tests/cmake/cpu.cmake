@@ -6,17 +6,21 @@ target_link_libraries(tests_conformance PUBLIC tests_support sim_program sim_tim
 twinstep_test(unit_timeline_checks SOURCES unit/timeline_checks_test.cpp DEPENDS tests_conformance)
 
 if(TARGET validate_cpu)
+  # Ranks as threads of one process.
+  add_library(tests_cpu STATIC support/cpu_executor.cpp)
+  target_link_libraries(tests_cpu PUBLIC tests_support validate_cpu)
+
   twinstep_test(unit_cpu
     SOURCES unit/cpu_collectives_test.cpp unit/cpu_kernels_test.cpp unit/cpu_executor_test.cpp
             unit/cpu_failures_test.cpp
-    DEPENDS tests_conformance validate_cpu)
-  twinstep_test(conformance_cpu SOURCES conformance/cpu_conformance_test.cpp DEPENDS tests_conformance validate_cpu)
+    DEPENDS tests_conformance tests_cpu)
+  twinstep_test(conformance_cpu SOURCES conformance/cpu_conformance_test.cpp DEPENDS tests_conformance tests_cpu)
 endif()
 
 if(TARGET validate_gloo)
   twinstep_test(unit_gloo
     SOURCES unit/gloo_collectives_test.cpp unit/gloo_failures_test.cpp unit/gloo_parts_test.cpp support/shared_numbers.cpp cli/run_twinstep.cpp
-    DEPENDS tests_conformance validate_gloo)
+    DEPENDS tests_conformance tests_cpu validate_gloo)
   target_compile_definitions(unit_gloo PRIVATE TWINSTEP_BINARY="$<TARGET_FILE:twinstep>")
   twinstep_test(conformance_gloo
     SOURCES conformance/gloo_conformance_test.cpp conformance/gloo_training_test.cpp conformance/training.cpp

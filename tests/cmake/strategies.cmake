@@ -11,9 +11,9 @@ target_compile_definitions(fuzz_users_files PRIVATE TWINSTEP_EXAMPLES="${PROJECT
 if(TARGET validate_cpu)
   twinstep_test(conformance_mesh SOURCES conformance/mesh_parity_test.cpp conformance/mesh_training.cpp conformance/training.cpp
                 support/mesh_mlps.cpp support/timeline_checks.cpp
-                DEPENDS strategies validate_cpu)
+                DEPENDS strategies tests_cpu)
   twinstep_test(conformance_training SOURCES conformance/fsdp_parity_test.cpp conformance/training_parity_test.cpp conformance/training.cpp support/timeline_checks.cpp
-                DEPENDS strategies validate_cpu)
+                DEPENDS strategies tests_cpu)
 endif()
 twinstep_test(unit_deepspeed SOURCES unit/deepspeed_test.cpp DEPENDS strategies sim_engine NOT_SANITIZED)
 twinstep_test(unit_step_examples SOURCES unit/step_examples_test.cpp DEPENDS strategies sim_engine NOT_SANITIZED)

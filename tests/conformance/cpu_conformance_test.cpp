@@ -1,6 +1,6 @@
 #include "tests/conformance/conformance.hpp"
 #include "tests/support/catch.hpp"
-#include "validate/cpu/executor.hpp"
+#include "tests/support/cpu_executor.hpp"
 
 using namespace twinstep;
 

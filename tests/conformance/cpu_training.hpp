@@ -4,12 +4,12 @@
 #include <string_view>
 
 #include "tests/conformance/training.hpp"
-#include "validate/cpu/executor.hpp"
+#include "tests/support/cpu_executor.hpp"
 
 namespace twinstep::tests {
 
 /// Ranks as threads of this process.
-inline TrainingJob on_cpus(std::int64_t /*ranks*/, Initialise const& initialise) {
+inline TrainingJob on_cpus(std::int64_t /*ranks*/, program::Initialiser const& initialise) {
   auto const environment = std::make_shared<cpu::Environment>(initialise);
   return {.step = [=](program::StepProgram const& step) { return cpu::run(step, *environment); },
           .read = [=](RankId rank, std::string_view name,

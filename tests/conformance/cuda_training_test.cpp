@@ -16,7 +16,7 @@ using namespace twinstep::tests;
 namespace {
 
 struct FakeJob {
-  FakeJob(int world, Initialise const& initialise)
+  FakeJob(int world, program::Initialiser const& initialise)
       : device{world},
         connection{cuda::connect(device, {.world = world, .local_ranks = world}, {})},
         environment{device, connection.ranks, initialise},
@@ -27,7 +27,7 @@ struct FakeJob {
   cuda::Executor executor;
 };
 
-TrainingJob on_fake_devices(std::int64_t ranks, Initialise const& initialise) {
+TrainingJob on_fake_devices(std::int64_t ranks, program::Initialiser const& initialise) {
   auto const job = std::make_shared<FakeJob>(static_cast<int>(ranks), initialise);
   return {.step = [=](program::StepProgram const& step) { return job->executor.run(step, job->environment); },
           .read = [=](RankId rank, std::string_view name,

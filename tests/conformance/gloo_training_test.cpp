@@ -23,7 +23,7 @@ namespace {
 /// One process for each rank. The others run steps for as long as this one does, and show their parameters after each.
 class GlooTraining {
  public:
-  GlooTraining(std::int64_t ranks, Initialise const& initialise)
+  GlooTraining(std::int64_t ranks, program::Initialiser const& initialise)
       : ranks_{static_cast<int>(ranks)},
         shown_{static_cast<std::size_t>(ranks), 1 + kMostParameters},
         initialise_{initialise},
@@ -68,13 +68,13 @@ class GlooTraining {
 
   int ranks_;
   SharedNumbers shown_;
-  Initialise initialise_;
+  program::Initialiser initialise_;
   cpu::Environment environment_;
   std::optional<launch::LocalRanks> others_;
   std::optional<cpu::GlooJob> job_;
 };
 
-TrainingJob over_gloo(std::int64_t ranks, Initialise const& initialise) {
+TrainingJob over_gloo(std::int64_t ranks, program::Initialiser const& initialise) {
   auto const training = std::make_shared<GlooTraining>(ranks, initialise);
   return {.step = [=](program::StepProgram const& step) { return training->step(step); },
           .read = [=](RankId rank, std::string_view name, std::string_view) { return training->read(rank, name); }};

@@ -12,7 +12,7 @@
 #include "tests/conformance/training.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/timeline_checks.hpp"
-#include "validate/cpu/executor.hpp"
+#include "tests/support/cpu_executor.hpp"
 
 namespace twinstep::tests {
 
@@ -91,28 +91,37 @@ class Matrices {
   std::vector<std::vector<std::optional<double>>> values_;  // by layer
 };
 
+/// The scope of a set's parameters.
+std::string scope_of(std::size_t set) {
+  return set == 0 ? std::string{} : "parameters." + std::to_string(set);
+}
+
 /// The set that a buffer of parameters belongs to, by its scope; nothing for other buffers.
-std::optional<std::int32_t> set_of(std::string_view name, std::string_view scope) {
-  if (name != "parameters") return std::nullopt;
-  return scope.empty() ? 0 : std::stoi(std::string{scope.substr(scope.rfind('.') + 1)});
+std::optional<std::int32_t> set_of(MeshJob const& job, program::StepProgram const& program,
+                                   program::FreshBuffer const& buffer) {
+  if (buffer.name != "parameters") return std::nullopt;
+  auto const unit = buffer.scope.unit.exists() ? program.text(buffer.scope.unit) : std::string{};
+  for (std::size_t set = 0; set < job.step.sets.size(); ++set)
+    if (scope_of(set) == unit) return static_cast<std::int32_t>(set);
+  return std::nullopt;
 }
 
 /// Sample i of the global batch is the same numbers wherever it is computed.
-void fill_samples(MeshJob const& job, RankId rank, std::string_view scope, std::span<double> values) {
-  auto const micro_step = std::stoll(std::string{scope.substr(scope.rfind('.') + 1)});
+void fill_samples(MeshJob const& job, RankId rank, std::int64_t micro_step, std::span<double> values) {
   auto const samples = job.plan.batch.micro_batch;
   auto const per_sample = values.size() / static_cast<std::size_t>(samples);
   auto const first = static_cast<std::size_t>((micro_step * job.plan.parallel.ranks + job.data_rank(rank)) * samples);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = noise(per_sample, first * per_sample + i);
 }
 
-void initialise(MeshJob const& job, Matrices const& matrices, RankId rank, std::string_view name,
-                std::string_view scope, std::span<double> values) {
-  if (scope.starts_with("micro_batch.")) return fill_samples(job, rank, scope, values);
+void initialise(MeshJob const& job, program::StepProgram const& program, Matrices const& matrices,
+                program::FreshBuffer const& buffer, std::span<double> values) {
+  if (buffer.category == program::MemoryCategory::kInputs)
+    return fill_samples(job, buffer.rank, buffer.scope.micro_batch, values);
   std::fill(values.begin(), values.end(), 0.0);
-  auto const set = set_of(name, scope);
+  auto const set = set_of(job, program, buffer);
   if (!set) return;
-  matrices.for_each(rank, *set, [&](std::size_t own, std::size_t layer, std::size_t whole) {
+  matrices.for_each(buffer.rank, *set, [&](std::size_t own, std::size_t layer, std::size_t whole) {
     values[own] = noise(1000 + layer, whole) / 2;
   });
 }
@@ -125,15 +134,14 @@ std::vector<double> train(MeshJob const& job) {
   CHECK(program::find_races(program) == Strings{});
   CHECK(program::find_mismatches(program) == Strings{});
   auto matrices = Matrices{job, program};
-  auto environment =
-      cpu::Environment{[&](RankId rank, std::string_view name, std::string_view scope, std::span<double> values) {
-        initialise(job, matrices, rank, name, scope, values);
-      }};
+  auto environment = cpu::Environment{[&](program::FreshBuffer const& buffer, std::span<double> values) {
+    initialise(job, program, matrices, buffer, values);
+  }};
   for (int i = 0; i < kStepsOnMesh; ++i) CHECK(find_violations(program, cpu::run(program, environment)) == Strings{});
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(program.grids.world_size()); ++rank)
     for (std::size_t set = 0; set < job.step.sets.size(); ++set) {
-      auto const scope = set == 0 ? std::string{} : "parameters." + std::to_string(set);
-      matrices.take(RankId{rank}, static_cast<std::int32_t>(set), environment.read(RankId{rank}, "parameters", scope));
+      matrices.take(RankId{rank}, static_cast<std::int32_t>(set),
+                    environment.read(RankId{rank}, "parameters", scope_of(set)));
     }
   return matrices.all();
 }

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "strategies/deepspeed/layout.hpp"
+#include "strategies/deepspeed/trace.hpp"
 #include "strategies/megatron/bucket_layout.hpp"
 #include "strategies/parts/flat_layout.hpp"
 #include "strategies/torch/ddp_buckets.hpp"
@@ -100,9 +100,9 @@ class Training {
 
   std::vector<double> run(MakeTrainingJob const& make) {
     auto const step = compiled(odd_mlp(), plan_);
-    auto const job =
-        make(plan_.parallel.ranks, [this](RankId rank, std::string_view name, std::string_view scope,
-                                          std::span<double> values) { initialise(rank, name, scope, values); });
+    auto const job = make(plan_.parallel.ranks, [this](program::FreshBuffer const& buffer, std::span<double> values) {
+      initialise(buffer, values);
+    });
     for (int i = 0; i < kSteps; ++i) CHECK(find_violations(step, job.step(step)) == std::vector<std::string>{});
     return read_parameters(job);
   }
@@ -125,13 +125,14 @@ class Training {
             static_cast<std::size_t>(is_apart ? home_.layout.shard_begin(group) + in_group % shard : offset)};
   }
 
-  void initialise(RankId rank, std::string_view name, std::string_view scope, std::span<double> values) const {
+  void initialise(program::FreshBuffer const& buffer, std::span<double> values) const {
+    auto const& [rank, name, scope, category] = buffer;
     if (name == home_.buffer) return initialise_parameters(rank, values, home_.held);
     if (name == home_.beginning) return initialise_parameters(rank, values, Held::kAll);
     if (name == home_.master) return initialise_parameters(rank, values, Held::kShard);
-    if (scope.starts_with("micro_batch.")) {
+    if (category == program::MemoryCategory::kInputs) {
       // Sample i of the global batch is the same numbers wherever it is computed.
-      auto const micro_step = std::stoull(std::string{scope.substr(12)});
+      auto const micro_step = static_cast<std::size_t>(scope.micro_batch);
       auto const per_sample = values.size() / static_cast<std::size_t>(plan_.batch.micro_batch);
       auto const first = (micro_step * static_cast<std::size_t>(plan_.parallel.ranks) + rank.index()) *
                          static_cast<std::size_t>(plan_.batch.micro_batch);

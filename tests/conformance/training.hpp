@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/ids.hpp"
+#include "sim/program/fresh_buffer.hpp"
 #include "sim/program/step_program.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "strategies/plan/plan.hpp"
@@ -18,10 +19,8 @@ struct TrainingJob {
   std::function<timeline::Timeline(program::StepProgram const&)> step;
   std::function<std::vector<double>(RankId, std::string_view name, std::string_view scope)> read;
 };
-using Initialise =
-    std::function<void(RankId rank, std::string_view name, std::string_view scope, std::span<double> values)>;
 /// Makes one for `ranks` ranks whose buffers begin with what `initialise` gives them.
-using MakeTrainingJob = std::function<TrainingJob(std::int64_t ranks, Initialise const& initialise)>;
+using MakeTrainingJob = std::function<TrainingJob(std::int64_t ranks, program::Initialiser const& initialise)>;
 
 /// The parameters after training by `plan`, tensor after tensor; checks every step's timeline, and that replicas agree
 /// bit for bit. Inputs and targets lie in [-largest, largest).

@@ -25,7 +25,7 @@ class OneRank {
  public:
   explicit OneRank(cuda::DeviceApi& device) : device_{device}, connection_{cuda::connect(device, {}, {})} {}
 
-  timeline::Timeline run(program::StepProgram const& program, cuda::Initialiser initialise) {
+  timeline::Timeline run(program::StepProgram const& program, program::Initialiser initialise) {
     environment_.emplace(device_, connection_.ranks, std::move(initialise));
     return cuda::Executor{device_, connection_}.run(program, *environment_);
   }
@@ -52,8 +52,8 @@ double rounding_of(DataType type) {
 double value_at(std::string_view name, std::size_t i) {
   return (static_cast<double>((i * 7 + name.size() * 5 + static_cast<std::size_t>(name.front())) % 32) - 16) / 8;
 }
-void initialise(RankId, std::string_view name, std::string_view, std::span<double> values) {
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = value_at(name, i);
+void initialise(program::FreshBuffer const& buffer, std::span<double> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = value_at(buffer.name, i);
 }
 
 /// C after C = A · B (+ C), element by element.
@@ -156,10 +156,10 @@ void check_adamw(OneRank& rank) {
   accesses[1].mode = program::AccessMode::kRead;
   role.add(role.stream("main"), small.builder.name("update"),
            Elementwise{.function = Function::kAdamW, .elements = 33, .type = DataType::kFp32}, std::span{accesses});
-  static_cast<void>(rank.run(std::move(small.builder).finish(),
-                             [](RankId, std::string_view name, std::string_view, std::span<double> values) {
-                               std::ranges::fill(values, name == "master" ? 1.0 : name == "gradient" ? 1.5 : 0.0);
-                             }));
+  static_cast<void>(
+      rank.run(std::move(small.builder).finish(), [](program::FreshBuffer const& buffer, std::span<double> values) {
+        std::ranges::fill(values, buffer.name == "master" ? 1.0 : buffer.name == "gradient" ? 1.5 : 0.0);
+      }));
   // 1 - 0.25 * 1.5 / (1.5 + 0.5) = 0.8125, exact in bf16.
   for (auto const value : rank.read("master")) CHECK(value == Approx(0.8125).epsilon(8 * 0x1p-24));
   CHECK(rank.read("copy") == Values(33, 0.8125));
@@ -177,10 +177,10 @@ void check_momentum(OneRank& rank) {
            Elementwise{.function = Function::kSgdMomentum, .elements = 300, .type = DataType::kFp32},
            {program::updates(whole("master", 300)), program::reads(whole("ones", 33)),
             program::reads(whole("twos", 267)), program::updates(whole("momentum", 300))});
-  static_cast<void>(rank.run(std::move(small.builder).finish(),
-                             [](RankId, std::string_view name, std::string_view, std::span<double> values) {
-                               std::ranges::fill(values, name == "momentum" ? 0.0 : name == "twos" ? 2.0 : 1.0);
-                             }));
+  static_cast<void>(
+      rank.run(std::move(small.builder).finish(), [](program::FreshBuffer const& buffer, std::span<double> values) {
+        std::ranges::fill(values, buffer.name == "momentum" ? 0.0 : buffer.name == "twos" ? 2.0 : 1.0);
+      }));
   auto expected = Values(33, 0.75);
   expected.resize(300, 0.5);
   CHECK(rank.read("master") == expected);
@@ -204,10 +204,10 @@ void check_clipping(OneRank& rank) {
            {program::reads(threes), program::reads(fours), program::updates(norm)});
   role.add(main, small.builder.name("clip"), kernel(Function::kClip),
            {program::reads(norm), program::updates(threes), program::updates(fours)});
-  static_cast<void>(rank.run(std::move(small.builder).finish(),
-                             [](RankId, std::string_view name, std::string_view, std::span<double> values) {
-                               std::ranges::fill(values, name == "norm" ? 180'000.0 : name == "threes" ? 3.0 : 4.0);
-                             }));
+  static_cast<void>(
+      rank.run(std::move(small.builder).finish(), [](program::FreshBuffer const& buffer, std::span<double> values) {
+        std::ranges::fill(values, buffer.name == "norm" ? 180'000.0 : buffer.name == "threes" ? 3.0 : 4.0);
+      }));
   CHECK(rank.read("norm") == Values{360'000});
   for (auto const value : rank.read("threes")) CHECK(value == Approx(0.75).epsilon(1e-6));
   for (auto const value : rank.read("fours")) CHECK(value == Approx(1).epsilon(1e-6));

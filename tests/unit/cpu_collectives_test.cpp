@@ -3,7 +3,7 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/programs.hpp"
-#include "validate/cpu/executor.hpp"
+#include "tests/support/cpu_executor.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;
@@ -17,9 +17,9 @@ double sent(std::int64_t rank, std::size_t i) {
   return static_cast<double>(100 * (rank + 1)) + static_cast<double>(i);
 }
 
-void fill_sent(RankId rank, std::string_view name, std::string_view, std::span<double> values) {
-  if (name != "sent" && name != "mine" && name != "gradient") return;
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = sent(static_cast<std::int64_t>(rank.index()), i);
+void fill_sent(program::FreshBuffer const& buffer, std::span<double> values) {
+  if (buffer.name != "sent" && buffer.name != "mine" && buffer.name != "gradient") return;
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = sent(static_cast<std::int64_t>(buffer.rank.index()), i);
 }
 
 struct Outcome {
@@ -81,8 +81,8 @@ bool is_untouched(Values const& values) {
 
 /// Every number of rank r begins as r + 1.
 cpu::Environment counting_from_one() {
-  return cpu::Environment{[](RankId rank, std::string_view, std::string_view, std::span<double> values) {
-    for (auto& value : values) value = static_cast<double>(rank.index() + 1);
+  return cpu::Environment{[](program::FreshBuffer const& buffer, std::span<double> values) {
+    for (auto& value : values) value = static_cast<double>(buffer.rank.index() + 1);
   }};
 }
 
@@ -252,8 +252,8 @@ TEST_CASE("grids need not fold each other", "[cpu][collectives]") {
 
 TEST_CASE("all ranks hold the same bits of a sum, in either precision", "[cpu][collectives]") {
   for (auto const type : {DataType::kFp32, DataType::kFp64}) {
-    auto environment = cpu::Environment{[](RankId rank, std::string_view, std::string_view, std::span<double> values) {
-      for (auto& value : values) value = 0.1 * static_cast<double>(rank.index() + 1);
+    auto environment = cpu::Environment{[](program::FreshBuffer const& buffer, std::span<double> values) {
+      for (auto& value : values) value = 0.1 * static_cast<double>(buffer.rank.index() + 1);
     }};
     auto const program = tests::one_collective(CollectiveKind::kAllReduce, 4, 3, 0, program::Reduction::kSum, type);
     static_cast<void>(cpu::run(program, environment));

@@ -3,7 +3,7 @@
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/programs.hpp"
-#include "validate/cpu/executor.hpp"
+#include "tests/support/cpu_executor.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;
@@ -27,7 +27,7 @@ program::StepProgram doubling() {
   return std::move(small.builder).finish();
 }
 
-void fill_with_one(RankId, std::string_view, std::string_view, std::span<double> values) {
+void fill_with_one(program::FreshBuffer const&, std::span<double> values) {
   for (auto& value : values) value = 1;
 }
 
@@ -77,8 +77,8 @@ TEST_CASE("inputs come from outside at the start of their life in each step", "[
   small.scale(role, role.stream("main"), "use", tokens, out);
   auto const step = std::move(small.builder).finish();
   auto batch = 0.0;
-  auto environment = cpu::Environment{[&](RankId, std::string_view name, std::string_view, std::span<double> values) {
-    if (name == "tokens") values[0] = ++batch;
+  auto environment = cpu::Environment{[&](program::FreshBuffer const& buffer, std::span<double> values) {
+    if (buffer.name == "tokens") values[0] = ++batch;
   }};
   for (auto const expected : {1.0, 2.0}) {
     static_cast<void>(cpu::run(step, environment));
@@ -109,8 +109,8 @@ TEST_CASE("the manifest says that a real clock ran and what was computed", "[cpu
 
 TEST_CASE("the same step gives the same bits every time", "[cpu]") {
   auto const run_once = [] {
-    auto environment = cpu::Environment{[](RankId rank, std::string_view, std::string_view, std::span<double> values) {
-      for (auto& value : values) value = 1.0 / static_cast<double>(3 + rank.index());
+    auto environment = cpu::Environment{[](program::FreshBuffer const& buffer, std::span<double> values) {
+      for (auto& value : values) value = 1.0 / static_cast<double>(3 + buffer.rank.index());
     }};
     static_cast<void>(cpu::run(tests::uneven_shards(4), environment));
     return environment.read(RankId{2}, "parameters", "");

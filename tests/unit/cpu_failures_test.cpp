@@ -4,7 +4,7 @@
 #include "sim/program/stuck_program.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/programs.hpp"
-#include "validate/cpu/executor.hpp"
+#include "tests/support/cpu_executor.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;

@@ -3,7 +3,7 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/programs.hpp"
-#include "validate/cpu/executor.hpp"
+#include "tests/support/cpu_executor.hpp"
 #include "validate/cpu/kernels.hpp"
 
 using namespace twinstep;
@@ -63,9 +63,9 @@ Values executed(program::Gemm const& g) {
   role.add(role.stream("main"), small.builder.name("matmul"), g,
            {program::reads(role.whole(a)), program::reads(role.whole(b)), program::writes(role.whole(c))});
   // Without accumulation C keeps the poison of fresh memory until it is written.
-  auto environment = cpu::Environment{[&](RankId, std::string_view name, std::string_view, std::span<double> values) {
-    if (name == "c" && !g.accumulate) return;
-    auto const factor = name == "a" ? 3U : name == "b" ? 7U : 4U;
+  auto environment = cpu::Environment{[&](program::FreshBuffer const& buffer, std::span<double> values) {
+    if (buffer.name == "c" && !g.accumulate) return;
+    auto const factor = buffer.name == "a" ? 3U : buffer.name == "b" ? 7U : 4U;
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = entry(i, factor);
   }};
   static_cast<void>(cpu::run(std::move(small.builder).finish(), environment));
@@ -178,8 +178,8 @@ TEST_CASE("adamw steps as computed by hand, and counts its steps", "[cpu][kernel
            {program::updates(master), program::reads(gradient), program::updates(first), program::updates(second),
             program::writes(copy)});
   auto const step = std::move(small.builder).finish();
-  auto environment = cpu::Environment{[](RankId, std::string_view name, std::string_view, std::span<double> values) {
-    values[0] = name == "master" ? 1.0 : name == "gradient" ? 0.5 : 0.0;
+  auto environment = cpu::Environment{[](program::FreshBuffer const& buffer, std::span<double> values) {
+    values[0] = buffer.name == "master" ? 1.0 : buffer.name == "gradient" ? 0.5 : 0.0;
   }};
   auto const read = [&](std::string_view name) { return environment.read(RankId{0}, name, "")[0]; };
 

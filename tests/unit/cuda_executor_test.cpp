@@ -21,7 +21,7 @@ namespace {
 
 /// Everything that a step on devices that are not there needs.
 struct FakeJob {
-  explicit FakeJob(program::StepProgram const& program, cuda::Initialiser initialise = {})
+  explicit FakeJob(program::StepProgram const& program, program::Initialiser initialise = {})
       : world{static_cast<int>(program.grids.world_size())},
         device{world},
         connection{cuda::connect(device, {.world = world, .local_ranks = world}, {})},
@@ -42,8 +42,8 @@ Values result(program::StepProgram const& program, std::string_view buffer, std:
 }
 
 /// Rank r begins with r + 1 in every element.
-void count_from_one(RankId rank, std::string_view, std::string_view, std::span<double> values) {
-  std::ranges::fill(values, static_cast<double>(rank.index() + 1));
+void count_from_one(program::FreshBuffer const& buffer, std::span<double> values) {
+  std::ranges::fill(values, static_cast<double>(buffer.rank.index() + 1));
 }
 
 /// "main" fills a and multiplies it with itself into c; "side" waits for the fill and doubles a into b; the host waits

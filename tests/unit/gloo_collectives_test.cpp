@@ -6,7 +6,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/programs.hpp"
 #include "tests/support/shared_numbers.hpp"
-#include "validate/cpu/executor.hpp"
+#include "tests/support/cpu_executor.hpp"
 #include "validate/cpu/gloo/gloo_job.hpp"
 #include "validate/launch/local_ranks.hpp"
 
@@ -47,9 +47,11 @@ std::vector<Case> cases(std::int64_t ranks) {
 }
 
 /// Numbers that differ by rank, element and buffer; what nobody writes stays recognisable.
-void initialise(RankId rank, std::string_view name, std::string_view, std::span<double> values) {
+void initialise(program::FreshBuffer const& buffer, std::span<double> values) {
   for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = name == "sent" ? std::sin(1.0 + 7.0 * static_cast<double>(rank.index()) + static_cast<double>(i)) : -77;
+    values[i] = buffer.name == "sent"
+                    ? std::sin(1.0 + 7.0 * static_cast<double>(buffer.rank.index()) + static_cast<double>(i))
+                    : -77;
 }
 
 constexpr std::size_t kKept = 512;  // numbers of each result: its first, and its last

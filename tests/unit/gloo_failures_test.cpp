@@ -118,8 +118,8 @@ TEST_CASE("the reason of a rank that fails by itself reaches the others", "[gloo
   auto const folder = Scratch{};
   auto const message = failure_of(2, [&](launch::Launch const& launch) {
     auto job = cpu::GlooJob{launch};
-    auto environment = cpu::Environment{[&](RankId rank, std::string_view, std::string_view, std::span<double>) {
-      if (rank == RankId{1}) throw InputError{"numbers.txt: cannot be read"};
+    auto environment = cpu::Environment{[&](program::FreshBuffer const& buffer, std::span<double>) {
+      if (buffer.rank == RankId{1}) throw InputError{"numbers.txt: cannot be read"};
     }};
     try {
       static_cast<void>(job.run(one_collective(CollectiveKind::kAllReduce, 2, 10), environment));

@@ -1,7 +1,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/executors.hpp"
 #include "tests/support/fake_cuda/fake_device.hpp"
-#include "validate/cpu/executor.hpp"
+#include "tests/support/cpu_executor.hpp"
 #include "validate/measure/backends.hpp"
 #include "validate/measure/collective_sweep.hpp"
 
@@ -31,8 +31,8 @@ class ThreadedExecutor : public tests::ClockedExecutor {
   void spoil(RankId rank) { spoilt_ = rank; }
 
  private:
-  cpu::Environment environment_{[](RankId rank, std::string_view, std::string_view, std::span<double> values) {
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = initial_value(rank, i);
+  cpu::Environment environment_{[](program::FreshBuffer const& buffer, std::span<double> values) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = initial_value(buffer.rank, i);
   }};
   RankId spoilt_;
 };

@@ -67,7 +67,7 @@ void Environment::fill(program::StepProgram const& program, program::Buffer cons
   if (!initialise_) return;
   auto const lock = std::scoped_lock{initialising_};
   auto values = std::vector<double>(numbers.size(), std::numeric_limits<double>::quiet_NaN());
-  initialise_(rank, program.text(buffer.name), program.text(buffer.scope), values);
+  initialise_({program, buffer, rank}, values);
   for (std::size_t i = 0; i < values.size(); ++i) numbers.set(i, values[i]);
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <span>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "sim/base/ids.hpp"
+#include "sim/program/fresh_buffer.hpp"
 #include "sim/program/step_program.hpp"
 #include "validate/cpu/numbers.hpp"
 
@@ -40,19 +40,15 @@ class StoragePool {
   std::map<std::pair<DataType, std::size_t>, Shelf> shelves_;
 };
 
-/// Gives a buffer its first values. `values` holds NaN on entry and is rounded to the buffer's type afterwards; what
-/// is left NaN counts as never written.
-using Initialiser =
-    std::function<void(RankId rank, std::string_view name, std::string_view scope, std::span<double> values)>;
-
 /// What the ranks remember between steps: their persistent buffers, and how many steps they have made.
 ///
 /// The initialiser fills each persistent buffer once, when a program first needs it, and every other buffer of
-/// category `inputs` before each step, because inputs come from outside the step. It is never called twice at once.
+/// category `inputs` before each step, because inputs come from outside the step. What it leaves NaN counts as never
+/// written. It is never called twice at once.
 /// All other buffers begin as `fresh` says; NaN shows what was never written, and takes a measurement's time.
 class Environment {
  public:
-  explicit Environment(Initialiser initialise = {}, Fresh fresh = Fresh::kPoisoned)
+  explicit Environment(program::Initialiser initialise = {}, Fresh fresh = Fresh::kPoisoned)
       : initialise_{std::move(initialise)}, fresh_{fresh} {}
 
   /// Steps that ended well; AdamW's bias correction in the next one counts one more.
@@ -83,7 +79,7 @@ class Environment {
   using Key = std::pair<std::string, std::string>;  // scope, name
   [[nodiscard]] Numbers find(RankId rank, std::string_view name, std::string_view scope) const;
 
-  Initialiser initialise_;
+  program::Initialiser initialise_;
   Fresh fresh_;
   std::map<RankId, StoragePool> pools_;
   std::mutex initialising_;

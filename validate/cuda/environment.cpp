@@ -110,7 +110,7 @@ void Environment::fill(program::StepProgram const& program, program::Buffer cons
     auto values = std::vector<double>(static_cast<std::size_t>(elements), std::numeric_limits<double>::quiet_NaN());
     {
       auto const lock = std::scoped_lock{mutex_};
-      initialise_(rank, program.text(buffer.name), program.text(buffer.scope), values);
+      initialise_({program, buffer, rank}, values);
     }
     auto raw = std::vector<std::byte>(static_cast<std::size_t>(size.count()));
     encode(values, buffer.type, raw.data());

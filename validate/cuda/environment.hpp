@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -12,14 +11,11 @@
 #include <vector>
 
 #include "sim/base/ids.hpp"
+#include "sim/program/fresh_buffer.hpp"
 #include "sim/program/step_program.hpp"
 #include "validate/cuda/connection.hpp"
 
 namespace twinstep::cuda {
-
-/// Gives a buffer its first values. `values` holds NaN on entry and is rounded to the buffer's type afterwards.
-using Initialiser =
-    std::function<void(RankId rank, std::string_view name, std::string_view scope, std::span<double> values)>;
 
 /// What the ranks of this process remember between steps: their persistent buffers, and how many steps they have made.
 ///
@@ -29,7 +25,7 @@ using Initialiser =
 class Environment {
  public:
   /// Keeps references to both, and must not outlive them.
-  explicit Environment(DeviceApi& device, Ranks const& ranks, Initialiser initialise = {})
+  explicit Environment(DeviceApi& device, Ranks const& ranks, program::Initialiser initialise = {})
       : device_{device}, ranks_{ranks}, initialise_{std::move(initialise)} {}
 
   /// Steps that ended well; AdamW's bias correction in the next one counts one more.
@@ -68,7 +64,7 @@ class Environment {
 
   DeviceApi& device_;
   Ranks ranks_;
-  Initialiser initialise_;
+  program::Initialiser initialise_;
   mutable std::mutex mutex_;  // ranks are threads
   std::map<Key, Held> held_;
   std::int64_t steps_ = 0;

@@ -12,7 +12,7 @@ namespace {
 class GlooExecutor : public RealExecutor {
  public:
   explicit GlooExecutor(launch::Launch const& launch)
-      : gloo_{launch}, environment_{std::ref(values_), cpu::Fresh::kAsLeft} {
+      : gloo_{launch}, environment_{fill_with_known_values, cpu::Fresh::kAsLeft} {
     auto const& facts = gloo_.facts();
     job_ = {.ranks = facts.ranks,
             .ranks_per_node = facts.ranks_per_node,
@@ -25,7 +25,6 @@ class GlooExecutor : public RealExecutor {
   void require_supported(program::StepProgram const& program) const override { cpu::require_supported(program); }
 
   [[nodiscard]] timeline::Timeline run(program::StepProgram const& program) override {
-    values_.belong_to(program);
     return gloo_.run(program, environment_);
   }
 

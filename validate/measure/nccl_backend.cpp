@@ -15,7 +15,7 @@ class NcclExecutor : public RealExecutor {
   NcclExecutor(std::unique_ptr<cuda::DeviceApi> device, launch::Launch const& launch, std::optional<int> gpus)
       : device_{std::move(device)},
         connection_{connect_gpus(*device_, launch, gpus)},
-        environment_{*device_, connection_.ranks, std::ref(values_)},
+        environment_{*device_, connection_.ranks, fill_with_known_values},
         executor_{*device_, connection_} {
     job_ = job_on_gpus(*device_, connection_, launch);
   }
@@ -23,7 +23,6 @@ class NcclExecutor : public RealExecutor {
   void require_supported(program::StepProgram const& program) const override { cuda::require_supported(program); }
 
   [[nodiscard]] timeline::Timeline run(program::StepProgram const& program) override {
-    values_.belong_to(program);
     executor_.flush_caches();
     auto timeline = executor_.run(program, environment_);
     look_at_health();

@@ -47,15 +47,9 @@ std::int64_t RealExecutor::sum(std::int64_t contribution) {
 
 using program::MemoryCategory;
 
-void KnownValues::operator()(RankId rank, std::string_view name, std::string_view scope,
-                             std::span<double> values) const {
-  auto const& buffers = program_->roles[program_->role_of(rank).index()].buffers;
-  auto const found = std::ranges::find_if(buffers, [&](program::Buffer const& buffer) {
-    return program_->text(buffer.name) == name && program_->text(buffer.scope) == scope;
-  });
-  auto const category = found == buffers.end() ? MemoryCategory::kWorkspace : found->category;
-  auto const is_known = category == MemoryCategory::kInputs || category == MemoryCategory::kParameters;
-  auto const source = category == MemoryCategory::kParameters ? RankId{0} : rank;
+void fill_with_known_values(program::FreshBuffer const& buffer, std::span<double> values) {
+  auto const is_known = buffer.category == MemoryCategory::kInputs || buffer.category == MemoryCategory::kParameters;
+  auto const source = buffer.category == MemoryCategory::kParameters ? RankId{0} : buffer.rank;
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = is_known ? initial_value(source, i) : 0;
 }
 

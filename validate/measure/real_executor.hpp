@@ -3,22 +3,13 @@
 #include <span>
 #include <string_view>
 
-#include "sim/program/step_program.hpp"
+#include "sim/program/fresh_buffer.hpp"
 #include "validate/measure/executor.hpp"
 
 namespace twinstep::measure {
 
 /// Fills fresh buffers of a program as `Executor::run` promises. Parameters are alike on all ranks, as replicas are.
-class KnownValues {
- public:
-  /// From now on buffers are those of `program`, which must outlive the calls.
-  void belong_to(program::StepProgram const& program) { program_ = &program; }
-
-  void operator()(RankId rank, std::string_view name, std::string_view scope, std::span<double> values) const;
-
- private:
-  program::StepProgram const* program_ = nullptr;
-};
+void fill_with_known_values(program::FreshBuffer const& buffer, std::span<double> values);
 
 /// What the executors on a real clock share: how their processes agree.
 class RealExecutor : public Executor {
@@ -32,7 +23,6 @@ class RealExecutor : public Executor {
   virtual bool write(RankId rank, std::string_view name, std::string_view scope, std::span<double const> values) = 0;
 
   Job job_;
-  KnownValues values_;
 };
 
 }  // namespace twinstep::measure

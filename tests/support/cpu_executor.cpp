@@ -1,4 +1,4 @@
-#include "validate/cpu/executor.hpp"
+#include "tests/support/cpu_executor.hpp"
 
 #include <chrono>
 #include <list>
