@@ -5,7 +5,7 @@
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "hw_profiles/catalog.hpp"
-#include "hw_profiles/check.hpp"
+#include "hw_profiles/reader.hpp"
 #include "sim/base/input_error.hpp"
 
 namespace twinstep::app {
@@ -40,7 +40,7 @@ bool check_shipped(Kind kind, std::string_view name) {
 }
 
 bool check_named(std::string const& name) {
-  if (is_file(name)) return is_sound(name, check_profile(name));
+  if (is_file(name)) return is_sound(name, check_profile(io::Source{name, io::read_text(name)}));
   for (auto const kind : {Kind::kCluster, Kind::kNode, Kind::kGpu, Kind::kFabric, Kind::kLink, Kind::kTransport,
                           Kind::kLibrary, Kind::kStack}) {
     auto const prefix = fmt::format("{}/", name_of(kind));

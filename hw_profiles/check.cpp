@@ -1,4 +1,3 @@
-#include "hw_profiles/check.hpp"
 
 #include <fmt/format.h>
 
@@ -35,8 +34,8 @@ std::vector<std::string> check_profile(Kind kind, std::string const& name, std::
   return check(kind, io::parse({name, text}));
 }
 
-std::vector<std::string> check_profile(std::string const& path) {
-  auto const document = io::parse_file(path);
+std::vector<std::string> check_profile(io::Source source) {
+  auto const document = io::parse(std::move(source));
   return check(kind_of(document), document);
 }
 

@@ -36,4 +36,13 @@ namespace twinstep::hw_profiles {
 /// Reads a document as what a file of its own says: every number in it needs its source. Throws InputError.
 void read_as_profile(Kind kind, io::Node const& document);
 
+/// What is wrong with a profile, in one line: the first thing that stops it from being read (an unknown reference or
+/// key, a number without source, a contradiction). Empty if nothing is. Throws InputError if the text is not JSON at
+/// all.
+[[nodiscard]] std::vector<std::string> check_profile(Kind kind, std::string const& name, std::string const& text);
+
+/// The same for a text that says its kind. Its "$schema" says the kind: a path that ends with "gpu.schema.json",
+/// "node.schema.json", ….
+[[nodiscard]] std::vector<std::string> check_profile(io::Source source);
+
 }  // namespace twinstep::hw_profiles

@@ -27,7 +27,7 @@ study::StepReplay replay(validate::StepRecord const& record) {
 }
 
 double milliseconds(study::StepReplay const& step, double compute) {
-  return study::simulated_time(study::with_compute(step, compute)).count() * 1000;
+  return study::simulated_time(study::with_compute(step.scenario, compute)).count() * 1000;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "hw_profiles/check.hpp"
+#include "hw_profiles/reader.hpp"
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/schema.hpp"
@@ -37,7 +37,7 @@ TEST_CASE("checking a cluster finds references to profiles that do not exist", "
 }
 
 TEST_CASE("a file without the schema of a profile cannot be checked", "[hw_profiles]") {
-  CHECK_THROWS_AS(check_profile("no/such.json"), InputError);
+  CHECK_THROWS_AS(check_profile(io::Source{"such.json", "no JSON"}), InputError);
 }
 
 TEST_CASE("checking a profile finds what a scenario may leave out and a file may not", "[hw_profiles]") {

@@ -2,7 +2,6 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/read_step.hpp"
-#include "validate/study/step_parts.hpp"
 
 using namespace twinstep;
 using namespace twinstep::tests;
@@ -62,47 +61,47 @@ TEST_CASE("a stated head size decides the width of attention", "[steps]") {
 
 TEST_CASE("a record's words become a plan on its machine", "[steps]") {
   auto const full_shard = replay(foundry_record());
-  CHECK(full_shard.plan.strategy == StrategyName::kFsdp1);
-  CHECK(full_shard.plan.states.parameter_type == DataType::kFp32);  // mixed precision casts for each use
-  CHECK(full_shard.plan.states.optimizer == strategies::Optimizer::kAdamWForeach);
-  CHECK(full_shard.plan.kernels.recompute == strategies::Recompute::kFull);
-  CHECK(full_shard.plan.kernels.precision == DataType::kBf16);
-  CHECK(full_shard.plan.parallel.ranks == 128);
-  CHECK(full_shard.cluster.nodes() == 16);
-  CHECK(full_shard.cluster.stack.name == "composer");
+  CHECK(full_shard.scenario.plan.strategy == StrategyName::kFsdp1);
+  CHECK(full_shard.scenario.plan.states.parameter_type == DataType::kFp32);  // mixed precision casts for each use
+  CHECK(full_shard.scenario.plan.states.optimizer == strategies::Optimizer::kAdamWForeach);
+  CHECK(full_shard.scenario.plan.kernels.recompute == strategies::Recompute::kFull);
+  CHECK(full_shard.scenario.plan.kernels.precision == DataType::kBf16);
+  CHECK(full_shard.scenario.plan.parallel.ranks == 128);
+  CHECK(full_shard.scenario.cluster->nodes() == 16);
+  CHECK(full_shard.scenario.cluster->stack.name == "composer");
   CHECK(full_shard.near_to.empty());
   CHECK(full_shard.assumed.empty());
 
   using enum strategies::Fsdp1Options::Sharding;
   CHECK(
-      replay(foundry(R"("FULL_SHARD")", R"("SHARD_GRAD_OP")")).plan.strategy.get<strategies::Fsdp1Options>().sharding ==
+      replay(foundry(R"("FULL_SHARD")", R"("SHARD_GRAD_OP")")).scenario.plan.strategy.get<strategies::Fsdp1Options>().sharding ==
       kShardGradOp);
-  CHECK(replay(foundry(R"("FULL_SHARD")", R"("FSDP2")")).plan.strategy == StrategyName::kFsdp2);
+  CHECK(replay(foundry(R"("FULL_SHARD")", R"("FSDP2")")).scenario.plan.strategy == StrategyName::kFsdp2);
   auto const deepspeed = changed(foundry("Composer FSDP", "DeepSpeed"), R"("fsdp_mode": "FULL_SHARD", )", "");
-  CHECK(replay(deepspeed).plan.strategy == StrategyName::kDeepSpeed3);
-  CHECK(replay(deepspeed).cluster.stack.name == "deepspeed");
+  CHECK(replay(deepspeed).scenario.plan.strategy == StrategyName::kDeepSpeed3);
+  CHECK(replay(deepspeed).scenario.cluster->stack.name == "deepspeed");
   auto const group =
       replay(foundry(R"("zero_stage": 3, "fsdp_mode": "FULL_SHARD")", R"("zero_stage": 1, "zero1_group": 8)"));
-  CHECK(group.plan.strategy == StrategyName::kZero1);
-  CHECK(group.plan.parallel.shard_group == 8);
-  CHECK(replay(foundry(R"("torch_compile": false)", R"("torch_compile": true)")).cluster.stack.name ==
+  CHECK(group.scenario.plan.strategy == StrategyName::kZero1);
+  CHECK(group.scenario.plan.parallel.shard_group == 8);
+  CHECK(replay(foundry(R"("torch_compile": false)", R"("torch_compile": true)")).scenario.cluster->stack.name ==
         "pytorch-compiled");
 }
 
 TEST_CASE("a convolutional network is the published one of its name", "[steps]") {
   auto const record = foundry(R"("name": "MPT-30b")", R"("name": "resnet50", "kind": "CNN")");
-  CHECK(model_name(replay(record).model) == "resnet50");
+  CHECK(model_name(replay(record).scenario.model) == "resnet50");
   CHECK_THAT(reason(changed(record, "resnet50", "lenet5")), Catch::Contains("no transformer: a CNN called lenet5"));
 }
 
 TEST_CASE("llm-foundry's loss is fused", "[steps]") {
-  CHECK(replay(foundry_record()).plan.kernels.cross_entropy == strategies::CrossEntropy::kFused);
-  CHECK(replay(foundry("Composer FSDP", "FSDP")).plan.kernels.cross_entropy == strategies::CrossEntropy::kPlain);
+  CHECK(replay(foundry_record()).scenario.plan.kernels.cross_entropy == strategies::CrossEntropy::kFused);
+  CHECK(replay(foundry("Composer FSDP", "FSDP")).scenario.plan.kernels.cross_entropy == strategies::CrossEntropy::kPlain);
 }
 
 TEST_CASE("InternEvo wraps 16-bit parameters by FSDP, each module apart, and its optimizer has the masters",
           "[steps]") {
-  auto const plan = replay(foundry("Composer FSDP", "InternEvo, FSDP")).plan;
+  auto const plan = replay(foundry("Composer FSDP", "InternEvo, FSDP")).scenario.plan;
   CHECK(plan.strategy == StrategyName::kFsdp1);
   CHECK(held_type(plan) == DataType::kBf16);
   CHECK(has_master_copy(plan));
@@ -112,7 +111,7 @@ TEST_CASE("InternEvo wraps 16-bit parameters by FSDP, each module apart, and its
 }
 
 TEST_CASE("8-bit precision is that of linear layers", "[steps]") {
-  auto const plan = replay(foundry("bf16 AMP", "float8 rowwise AMP")).plan;
+  auto const plan = replay(foundry("bf16 AMP", "float8 rowwise AMP")).scenario.plan;
   CHECK(plan.kernels.precision == DataType::kBf16);
   CHECK(plan.kernels.linear_type == DataType::kFp8);
   CHECK(plan.kernels.scaling == strategies::Scaling::kRowWise);
@@ -121,7 +120,7 @@ TEST_CASE("8-bit precision is that of linear layers", "[steps]") {
 TEST_CASE("who casts to 8 bits, and how, follows from the words of the precision and the software", "[steps]") {
   using enum strategies::Scaling;
   auto const scaling = [](std::string const& precision, std::string const& stack) {
-    return replay(changed(foundry("bf16 AMP", precision), "Composer FSDP", stack)).plan.kernels.scaling;
+    return replay(changed(foundry("bf16 AMP", precision), "Composer FSDP", stack)).scenario.plan.kernels.scaling;
   };
   CHECK(scaling("float8 tensorwise", "torchtitan") == kTensorWise);
   CHECK(scaling("TransformerEngine fp8", "Composer FSDP") == kDelayed);
@@ -131,7 +130,7 @@ TEST_CASE("who casts to 8 bits, and how, follows from the words of the precision
 
 TEST_CASE("a precision is known by each of its names", "[steps]") {
   auto const precision = [](std::string const& words) {
-    return replay(foundry("bf16 AMP", words)).plan.kernels.precision;
+    return replay(foundry("bf16 AMP", words)).scenario.plan.kernels.precision;
   };
   CHECK(precision("bfloat16") == DataType::kBf16);
   CHECK(precision("half") == DataType::kFp16);
@@ -140,10 +139,10 @@ TEST_CASE("a precision is known by each of its names", "[steps]") {
 }
 
 TEST_CASE("hybrid sharding is that within nodes", "[steps]") {
-  auto const hybrid = replay(foundry("FULL_SHARD", "HYBRID_SHARD")).plan;
+  auto const hybrid = replay(foundry("FULL_SHARD", "HYBRID_SHARD")).scenario.plan;
   CHECK(hybrid.strategy.get<strategies::Fsdp1Options>().sharding == strategies::Fsdp1Options::Sharding::kHybridShard);
   CHECK(hybrid.parallel.shard_group == 8);
-  auto const second = replay(foundry("FULL_SHARD", "FSDP2 HSDP")).plan;
+  auto const second = replay(foundry("FULL_SHARD", "FSDP2 HSDP")).scenario.plan;
   CHECK(second.strategy == StrategyName::kFsdp2);
   CHECK(second.parallel.shard_group == 8);
 }
@@ -151,13 +150,13 @@ TEST_CASE("hybrid sharding is that within nodes", "[steps]") {
 TEST_CASE("DeepSpeed offloads its optimizer or all, FSDP all to the CPU, and others nothing", "[steps]") {
   auto const deepspeed = changed(foundry("Composer FSDP", "DeepSpeed"), R"("fsdp_mode": "FULL_SHARD", )", "");
   auto const plan = [&](std::string const& words) {
-    return replay(changed(deepspeed, R"("offload": "none")", R"("offload": ")" + words + '"')).plan;
+    return replay(changed(deepspeed, R"("offload": "none")", R"("offload": ")" + words + '"')).scenario.plan;
   };
   using enum strategies::OffloadPlace;
   CHECK(plan("optimizer to CPU").states.offload.optimizer == kCpu);
   CHECK(plan("optimizer to CPU").states.offload.parameters == kNone);
   CHECK(plan("params+optimizer to NVMe").states.offload.parameters == kNvme);
-  auto const fsdp = replay(foundry(R"("offload": "none")", R"("offload": "params+grads to CPU")")).plan;
+  auto const fsdp = replay(foundry(R"("offload": "none")", R"("offload": "params+grads to CPU")")).scenario.plan;
   CHECK(fsdp.states.offload.optimizer == kCpu);
   CHECK(fsdp.states.offload.parameters == kCpu);
   CHECK(reason(foundry(R"("offload": "none")", R"("offload": "optimizer to NVMe")")) == "offload: optimizer to NVMe");
@@ -165,7 +164,7 @@ TEST_CASE("DeepSpeed offloads its optimizer or all, FSDP all to the CPU, and oth
 
 TEST_CASE("words of recomputation become a policy and its scope", "[steps]") {
   auto const plan = [](std::string const& words) {
-    return replay(foundry("full (per block, non-reentrant)", words)).plan;
+    return replay(foundry("full (per block, non-reentrant)", words)).scenario.plan;
   };
   CHECK(plan("selective (per-op)").kernels.recompute == strategies::Recompute::kPerOp);
   CHECK(plan("selective").kernels.recompute == strategies::Recompute::kSelective);
@@ -177,19 +176,19 @@ TEST_CASE("words of recomputation become a policy and its scope", "[steps]") {
 }
 
 TEST_CASE("a step program of ours runs on no framework", "[steps]") {
-  CHECK(replay(foundry(R"({"id")", R"({"measurement": "step", "id")")).cluster.stack.name.empty());
+  CHECK(replay(foundry(R"({"id")", R"({"measurement": "step", "id")")).scenario.cluster->stack.name == "none");
 }
 
 TEST_CASE("what a record leaves out is assumed and said", "[steps]") {
   auto const silent = replay(foundry(R"~("full (per block, non-reentrant)", "flash_attention": true)~", "null"));
   CHECK(silent.assumed == std::vector<std::string>{"no recomputation", "fused attention"});
   auto const once = replay(foundry(R"("global_batch": 1024, "grad_accum": 1)", R"("global_batch": null)"));
-  CHECK(once.plan.batch.global_batch == 1024);
+  CHECK(once.scenario.plan.batch.global_batch == 1024);
   CHECK(once.assumed == std::vector<std::string>{"one micro-batch a step"});
   // 1024 samples on 128 ranks: 8 of each, two times 4.
   auto const parts = replay(foundry(R"("micro_batch": 8, "global_batch": 1024, "grad_accum": 1)",
                                     R"("micro_batch": null, "global_batch": 1024, "grad_accum": null)"));
-  CHECK(parts.plan.batch.micro_batch == 4);
+  CHECK(parts.scenario.plan.batch.micro_batch == 4);
   CHECK(parts.assumed == std::vector<std::string>{"micro-batches of 4"});
   auto const lion = replay(foundry("DecoupledAdamW (fp32 states)", "Lion"));
   CHECK(lion.near_to == std::vector<std::string>{"Lion by AdamW"});
@@ -197,7 +196,7 @@ TEST_CASE("what a record leaves out is assumed and said", "[steps]") {
 
 TEST_CASE("a micro-batch follows from the batch and its accumulation", "[steps]") {
   auto const derived = replay(foundry(R"("micro_batch": 8)", R"("micro_batch": null)"));
-  CHECK(derived.plan.batch.micro_batch == 8);
+  CHECK(derived.scenario.plan.batch.micro_batch == 8);
   CHECK(derived.assumed.empty());
 }
 

@@ -1,5 +1,7 @@
 #include "validate/records/step_record.hpp"
 
+#include <algorithm>
+
 #include <array>
 
 #include <fmt/format.h>
@@ -156,6 +158,16 @@ bool is_step(Node const& node) {
 }
 
 }  // namespace
+
+bool StepRecord::measures(StepQuantity quantity) const {
+  return std::ranges::find(measurements, quantity, &StepMeasurement::quantity) != measurements.end();
+}
+
+std::optional<Seconds> StepRecord::trusted_step_time() const {
+  auto const found = std::ranges::find(measurements, StepQuantity::kStepTime, &StepMeasurement::quantity);
+  if (found == measurements.end() || !is_trusted()) return std::nullopt;
+  return Seconds{found->value * found->unit_size};
+}
 
 std::vector<StepRecord> read_step_records(Node const& document) {
   constexpr auto kWayOut = "logs and sweeps of collectives are for twinstep validate collectives";

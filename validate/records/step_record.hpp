@@ -79,6 +79,10 @@ struct StepRecord {
 
   /// Whether its numbers may count: a record that its collector doubts is shown and not scored.
   [[nodiscard]] bool is_trusted() const { return flags.empty() && confidence != "low"; }
+  /// Whether it has a number for this.
+  [[nodiscard]] bool measures(StepQuantity quantity) const;
+  /// Its step time, if it has one that may count.
+  [[nodiscard]] std::optional<Seconds> trusted_step_time() const;
 };
 
 /// Reads a JSON array of records: "id", "family", "model", "parallelism", "measured", … as published collections have

@@ -16,32 +16,28 @@ using validate::StepRecord;
 constexpr auto kFittedModel = "resnet50";
 
 bool is_cnn(StepReplay const& replay) {
-  return std::holds_alternative<strategies::Cnn>(replay.model);
+  return std::holds_alternative<strategies::Cnn>(replay.scenario.model);
 }
 
 bool is_without_ddp(StepReplay const& replay) {
-  return replay.plan.strategy == strategies::StrategyName::kNaive && replay.plan.parallel.ranks == 1;
-}
-
-std::optional<double> measured_seconds(StepRecord const& record) {
-  auto const found =
-      std::ranges::find(record.measurements, validate::StepQuantity::kStepTime, &validate::StepMeasurement::quantity);
-  if (found == record.measurements.end() || !record.is_trusted()) return std::nullopt;
-  return found->value * found->unit_size;
+  auto const& plan = replay.scenario.plan;
+  return plan.strategy == strategies::StrategyName::kNaive && plan.parallel.ranks == 1;
 }
 
 /// What the record measured, over what is simulated.
-std::optional<double> ratio_of(StepRecord const& record, StepReplay const& replay) {
-  auto const measured = measured_seconds(record);
-  return measured ? std::optional{*measured / simulated_time(replay).count()} : std::nullopt;
+std::optional<double> ratio_of(StepRecord const& record, explore::Scenario const& scenario) {
+  auto const measured = record.trusted_step_time();
+  return measured ? std::optional{*measured / simulated_time(scenario)} : std::nullopt;
 }
 
 }  // namespace
 
-StepReplay with_compute(StepReplay replay, double factor) {
-  replay.cluster.stack.compute.value *= factor;
-  replay.cluster.node().gpu.efficiency.memory.value /= factor;
-  return replay;
+explore::Scenario with_compute(explore::Scenario scenario, double factor) {
+  if (factor == 1) return scenario;
+  auto cluster = *scenario.cluster;
+  cluster.stack.compute.value *= factor;
+  cluster.node().gpu.efficiency.memory.value /= factor;
+  return on(std::move(cluster), std::move(scenario));
 }
 
 CnnCalibration::CnnCalibration(std::vector<StepRecord> const& records, std::optional<hardware::Cluster> const& named) {
@@ -55,11 +51,11 @@ CnnCalibration::CnnCalibration(std::vector<StepRecord> const& records, std::opti
   for (auto const& [record, replay] : rows)
     if (is_without_ddp(replay)) fit_compute(*record, replay);
   for (auto const& [record, replay] : rows)
-    if (record->model.name == kFittedModel && replay.plan.parallel.ranks > 1) fit_replicas(*record, replay);
+    if (record->model.name == kFittedModel && replay.scenario.plan.parallel.ranks > 1) fit_replicas(*record, replay);
 }
 
 CnnCalibration::Key CnnCalibration::key_of(StepRecord const& record, StepReplay const& replay, std::string model) {
-  return {record.family, replay.cluster.node().gpu.name, std::move(model)};
+  return {record.family, replay.scenario.cluster->node().gpu.name, std::move(model)};
 }
 
 /// Launches take their time whatever the factor is, hence in turns.
@@ -67,7 +63,7 @@ void CnnCalibration::fit_compute(StepRecord const& record, StepReplay const& rep
   constexpr auto kTurns = 4;
   auto factor = 1.0;
   for (auto turn = 0; turn < kTurns; ++turn) {
-    auto const ratio = ratio_of(record, with_compute(replay, factor));
+    auto const ratio = ratio_of(record, with_compute(replay.scenario, factor));
     if (!ratio) return;
     factor *= *ratio;
   }
@@ -77,7 +73,7 @@ void CnnCalibration::fit_compute(StepRecord const& record, StepReplay const& rep
 void CnnCalibration::fit_replicas(StepRecord const& record, StepReplay const& replay) {
   auto const own = compute_.find(key_of(record, replay, kFittedModel));
   if (own == compute_.end()) return;
-  if (auto const ratio = ratio_of(record, with_compute(replay, own->second)))
+  if (auto const ratio = ratio_of(record, with_compute(replay.scenario, own->second)))
     replicas_[key_of(record, replay, kFittedModel)].push_back(std::log(*ratio));
 }
 
@@ -94,7 +90,7 @@ CnnCalibration::Factors CnnCalibration::factors_of(StepRecord const& record, Ste
   factors.notes.push_back(fmt::format("compute from {}'s row without DDP", compute->first.back()));
   factors.has_seen = is_without_ddp(replay);
   auto const replicas = replicas_.find(key_of(record, replay, kFittedModel));
-  if (replay.plan.parallel.ranks == 1 || replicas == replicas_.end()) return factors;
+  if (replay.scenario.plan.parallel.ranks == 1 || replicas == replicas_.end()) return factors;
   factors.replicas = std::exp(validate::mean(replicas->second));
   factors.has_seen = record.model.name == kFittedModel;
   factors.notes.push_back(

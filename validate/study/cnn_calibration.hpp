@@ -40,7 +40,7 @@ class CnnCalibration {
   std::map<Key, std::vector<double>> replicas_;  // logarithms of measured / simulated, by row
 };
 
-/// `replay` with the model's kernels taking `factor` times as long.
-[[nodiscard]] StepReplay with_compute(StepReplay replay, double factor);
+/// `scenario` with the model's kernels taking `factor` times as long.
+[[nodiscard]] explore::Scenario with_compute(explore::Scenario scenario, double factor);
 
 }  // namespace twinstep::study

@@ -1,5 +1,3 @@
-#include "validate/study/collective_accuracy.hpp"
-
 #include <algorithm>
 #include <map>
 #include <thread>
@@ -7,9 +5,10 @@
 #include <fmt/format.h>
 
 #include "reports/table.hpp"
-#include "validate/fit/leave_one_out.hpp"
+#include "validate/fit/cross_validation.hpp"
 #include "validate/score/averages.hpp"
 #include "validate/score/diagnosis.hpp"
+#include "validate/study/accuracy.hpp"
 
 namespace twinstep::study {
 namespace {

@@ -1,7 +1,6 @@
-#include <atomic>
 #include <map>
-#include <thread>
 
+#include "explore/ask/parallel.hpp"
 #include "validate/study/study.hpp"
 
 namespace twinstep::study {
@@ -57,16 +56,6 @@ std::vector<CollectiveRecord> at(std::vector<std::size_t> const& places, std::ve
   return result;
 }
 
-void each_at_once(std::size_t count, std::function<void(std::size_t)> const& work) {
-  auto next = std::atomic<std::size_t>{0};
-  auto const take = [&] {
-    for (auto i = next++; i < count; i = next++) work(i);
-  };
-  auto threads = std::vector<std::jthread>{};
-  for (auto i = 1U; i < std::thread::hardware_concurrency(); ++i) threads.emplace_back(take);
-  take();
-}
-
 }  // namespace
 
 std::vector<reports::PredictorAccuracy> cross_validate(Study const& study,
@@ -92,7 +81,7 @@ std::vector<reports::PredictorAccuracy> cross_validate(Study const& study,
       way.counted[i] =
           study.records[i].is_healthy() && (counted == Counted::kAll || !kind.only_full || is_full(study.records[i]));
   }
-  each_at_once(systems.size(), [&](std::size_t s) {
+  explore::for_each_index(systems.size(), [&](std::size_t s) {
     auto const records = at(systems[s], study.records);
     for (std::size_t k = 0; k < kKinds.size(); ++k) put(ways[k], systems[s], kKinds[k].hold(records, make));
   });

@@ -1,5 +1,3 @@
-#include "validate/study/profile_patch_text.hpp"
-
 #include <cmath>
 
 #include <fmt/format.h>
@@ -9,6 +7,7 @@
 #include "hw_profiles/numbers.hpp"
 #include "sim/io/document_text.hpp"
 #include "sim/io/outputs.hpp"
+#include "validate/study/calibration.hpp"
 
 namespace twinstep::study {
 namespace {

@@ -1,5 +1,3 @@
-#include "validate/study/step_accuracy.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +9,7 @@
 #include "validate/score/accuracy.hpp"
 #include "validate/score/averages.hpp"
 #include "validate/score/step_intervals.hpp"
+#include "validate/study/accuracy.hpp"
 #include "validate/study/cnn_calibration.hpp"
 #include "validate/study/step_prediction.hpp"
 

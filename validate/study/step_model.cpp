@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "strategies/model/cnn_layout.hpp"
-#include "validate/study/step_parts.hpp"
+#include "validate/study/step_replay.hpp"
 
 namespace twinstep::study {
 namespace {

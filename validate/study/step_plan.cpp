@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "validate/study/step_parts.hpp"
+#include "validate/study/step_replay.hpp"
 
 namespace twinstep::study {
 namespace {

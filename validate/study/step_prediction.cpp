@@ -7,13 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "reports/summary.hpp"
 #include "sim/base/input_error.hpp"
-#include "sim/engine/virtual_executor.hpp"
+#include "explore/ask/ask.hpp"
 #include "strategies/analytic/formulas.hpp"
-#include "strategies/compile.hpp"
 #include "validate/study/cnn_calibration.hpp"
-#include "validate/study/step_parts.hpp"
+#include "validate/study/step_replay.hpp"
 
 namespace twinstep::study {
 namespace {
@@ -24,23 +22,19 @@ using validate::StepAnswer;
 using validate::StepQuantity;
 using validate::StepRecord;
 
-bool measures(StepRecord const& record, StepQuantity quantity) {
-  return std::ranges::find(record.measurements, quantity, &validate::StepMeasurement::quantity) !=
-         record.measurements.end();
-}
-
-program::StepProgram program_of(strategies::ModelSpec const& model, strategies::Plan const& plan) {
-  auto compiled = strategies::compile(model, plan);
-  if (auto const* obstacle = std::get_if<strategies::Infeasible>(&compiled)) throw InputError{obstacle->reason};
-  return std::get<program::StepProgram>(std::move(compiled));
+/// A step that was asked. Throws InputError for a plan that does not divide.
+Run run_of(Scenario const& scenario) {
+  auto outcome = run_step(scenario, {}, Checks::kNone);
+  if (auto const* const obstacle = std::get_if<reports::Infeasible>(&outcome)) throw InputError{obstacle->reason};
+  return std::get<Run>(std::move(outcome));
 }
 
 /// How much longer a step takes for one micro-batch more.
-Seconds micro_step_time(StepReplay const& replay, engine::Machine const& machine) {
-  auto plan = replay.plan;
+Seconds micro_step_time(Scenario scenario) {
   auto const time = [&](std::int64_t micro_steps) {
+    auto& plan = scenario.plan;
     plan.batch.global_batch = plan.batch.micro_batch * plan.parallel.ranks * micro_steps;
-    return to_seconds(engine::run(program_of(replay.model, plan), machine).step_time);
+    return simulated_time(scenario);
   };
   return time(2) - time(1);
 }
@@ -61,30 +55,28 @@ Bytes memory_of(reports::Summary const& summary, Software::Memory figure) {
   return figure == Software::Memory::kDevice ? peak.total() : peak.total() - of(kContext) - of(kCollectiveLibrary);
 }
 
-StepAnswer simulated(StepRecord const& record, StepReplay const& replay) {
-  auto const machine = engine::Machine{replay.cluster, replay.plan.parallel.ranks};
-  auto const step = program_of(replay.model, replay.plan);
-  auto const timeline = engine::run(step, machine);
-  auto const summary = reports::summarize(timeline);
-  auto const ranks = static_cast<double>(replay.plan.parallel.ranks);
-  auto const nodes = divide_up(replay.plan.parallel.ranks, replay.cluster.node().gpus);
-  auto answer =
-      StepAnswer{.step_time = to_seconds(summary.step_time),
-                 .peak_memory = memory_of(summary, software_of(record).memory),
-                 .tokens_per_gpu = static_cast<double>(step.facts.tokens) / ranks,
-                 .model_flops = step.facts.model_flops * (1 / ranks),
-                 .peak = *replay.cluster.node().gpu.peak(replay.plan.kernels.precision),
-                 .gpu = replay.cluster.node().gpu.name,
-                 .nodes = nodes,
-                 .is_recomputed = replay.plan.kernels.recompute != strategies::Recompute::kNone,
-                 .is_fitted = !replay.plan.kernels.linear_type && has_seen(replay.cluster.stack, record, nodes),
-                 .is_assumed = !replay.assumed.empty(),
-                 .notes = replay.near_to};
-  if (measures(record, StepQuantity::kMicroStepTime)) answer.micro_step_time = micro_step_time(replay, machine);
+StepAnswer simulated(StepRecord const& record, StepReplay const& replay, Scenario const& scenario) {
+  auto const run = run_of(scenario);
+  auto const& plan = scenario.plan;
+  auto const& cluster = *scenario.cluster;
+  auto const ranks = static_cast<double>(plan.parallel.ranks);
+  auto const nodes = divide_up(plan.parallel.ranks, cluster.node().gpus);
+  auto answer = StepAnswer{.step_time = to_seconds(run.summary.step_time),
+                           .peak_memory = memory_of(run.summary, software_of(record).memory),
+                           .tokens_per_gpu = static_cast<double>(run.step.facts.tokens) / ranks,
+                           .model_flops = run.step.facts.model_flops * (1 / ranks),
+                           .peak = *cluster.node().gpu.peak(plan.kernels.precision),
+                           .gpu = cluster.node().gpu.name,
+                           .nodes = nodes,
+                           .is_recomputed = plan.kernels.recompute != strategies::Recompute::kNone,
+                           .is_fitted = !plan.kernels.linear_type && has_seen(cluster.stack, record, nodes),
+                           .is_assumed = !replay.assumed.empty(),
+                           .notes = replay.near_to};
+  if (record.measures(StepQuantity::kMicroStepTime)) answer.micro_step_time = micro_step_time(scenario);
   for (auto const& each : replay.assumed) answer.notes.push_back("assumed: " + each);
-  if (auto const& gpu = replay.cluster.node().gpu; gpu.efficiency.gemm.basis == hardware::Basis::kAssumed)
+  if (auto const& gpu = cluster.node().gpu; gpu.efficiency.gemm.basis == hardware::Basis::kAssumed)
     answer.notes.push_back(fmt::format("what kernels reach on {} is assumed", gpu.name));
-  if (!summary.fits) answer.notes.emplace_back("predicted not to fit");
+  if (!run.summary.fits) answer.notes.emplace_back("predicted not to fit");
   return answer;
 }
 
@@ -127,21 +119,19 @@ StepAnswer counted(StepRecord const& record) {
 
 }  // namespace
 
-Seconds simulated_time(StepReplay const& replay) {
-  return to_seconds(
-      engine::run(program_of(replay.model, replay.plan), engine::Machine{replay.cluster, replay.plan.parallel.ranks})
-          .step_time);
+Seconds simulated_time(Scenario const& scenario) {
+  return to_seconds(run_of(scenario).summary.step_time);
 }
 
 StepAnswer predict_step(StepRecord const& record, std::optional<hardware::Cluster> const& named,
                         CnnCalibration const& networks) try {
-  if (record.problem.empty() && measures(record, StepQuantity::kModelStateMemory)) return counted(record);
+  if (record.problem.empty() && record.measures(StepQuantity::kModelStateMemory)) return counted(record);
   auto const found = replay_of(record, named);
   if (auto const* reason = std::get_if<NotReplayed>(&found)) return {.skipped = reason->reason};
   if (record.measurements.empty()) return {.skipped = "not predicted: what it measured"};
   auto const& replay = std::get<StepReplay>(found);
   auto const factors = networks.factors_of(record, replay);
-  auto answer = simulated(record, with_compute(replay, factors.compute));
+  auto answer = simulated(record, replay, with_compute(replay.scenario, factors.compute));
   answer.step_time = *answer.step_time * factors.replicas;
   answer.is_fitted = answer.is_fitted || factors.has_seen;
   std::ranges::copy(factors.notes, std::back_inserter(answer.notes));

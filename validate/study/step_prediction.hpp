@@ -14,7 +14,7 @@ class CnnCalibration;
                                                 std::optional<hardware::Cluster> const& named,
                                                 CnnCalibration const& networks);
 
-/// The time of a replay's optimizer step on its machine. Throws InputError for a plan that does not divide.
-[[nodiscard]] Seconds simulated_time(StepReplay const& replay);
+/// The time of an optimizer step. Throws InputError for a plan that does not divide.
+[[nodiscard]] Seconds simulated_time(explore::Scenario const& scenario);
 
 }  // namespace twinstep::study

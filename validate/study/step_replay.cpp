@@ -5,7 +5,6 @@
 #include "hw_profiles/reader.hpp"
 #include "sim/base/input_error.hpp"
 #include "strategies/compile.hpp"
-#include "validate/study/step_parts.hpp"
 
 namespace twinstep::study {
 namespace {
@@ -25,8 +24,10 @@ hardware::Cluster machine_of(StepRecord const& record, std::optional<hardware::C
     throw Impossible{fmt::format("{} has no rate for {}", cluster.node().gpu.name, name_of(plan.kernels.precision))};
   if (plan.kernels.linear_type && !cluster.node().gpu.peak(*plan.kernels.linear_type))
     throw Impossible{fmt::format("{} has no rate for {}", cluster.node().gpu.name, name_of(*plan.kernels.linear_type))};
-  if (cluster.stack.name.empty() && !record.is_our_program)
-    cluster.stack = hw_profiles::read_stack(io::string_node(std::string{software_of(record).stack}, "stack"));
+  if (cluster.stack.name.empty()) {
+    auto const stack = record.is_our_program ? std::string_view{"none"} : software_of(record).stack;
+    cluster.stack = hw_profiles::read_stack(io::string_node(std::string{stack}, "stack"));
+  }
   return cluster;
 }
 
@@ -38,7 +39,9 @@ std::variant<StepReplay, NotReplayed> replay_of(StepRecord const& record,
   auto model = model_of(record.model);
   auto [plan, near_to, assumed] = plan_of(record);
   auto cluster = machine_of(record, named, plan);
-  return StepReplay{std::move(model), std::move(plan), std::move(cluster), std::move(near_to), std::move(assumed)};
+  auto scenario = on(std::move(cluster), {.model = std::move(model), .plan = std::move(plan)});
+  scenario.strategy_title = name_of(scenario.plan.strategy);
+  return StepReplay{std::move(scenario), std::move(near_to), std::move(assumed)};
 } catch (Impossible const& reason) {
   return NotReplayed{reason.reason};
 } catch (InputError const& error) {

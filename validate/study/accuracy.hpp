@@ -2,9 +2,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "reports/accuracy.hpp"
 #include "reports/table.hpp"
+#include "sim/hardware/cluster.hpp"
+#include "validate/records/step_record.hpp"
 #include "validate/study/study.hpp"
 
 /// How far predictions of collectives lie from a study's measurements.
@@ -24,5 +27,10 @@ struct CollectiveComparison {
 /// The constants that are fitted with each system left out, and the intervals that their errors give.
 [[nodiscard]] std::string fitted_constants_text(Study const& study, std::optional<hardware::Cluster> const& named,
                                                 reports::TextStyle const& style);
+
+/// How far predictions of training steps lie from records: every row beside its prediction, the errors of each way of
+/// predicting, and why rows are skipped. The machine is `named`, or else the one that a record describes.
+[[nodiscard]] reports::Accuracy compare_steps(std::vector<validate::StepRecord> const& records,
+                                              std::optional<hardware::Cluster> const& named);
 
 }  // namespace twinstep::study
