@@ -1,7 +1,6 @@
+#include "app/arguments.hpp"
 #include "app/commands.hpp"
-#include "app/machine.hpp"
 #include "app/output.hpp"
-#include "app/today.hpp"
 #include "reports/pages/pages.hpp"
 #include "reports/render/page_text.hpp"
 #include "sim/io/outputs.hpp"

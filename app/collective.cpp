@@ -5,10 +5,9 @@
 
 #include <fmt/core.h>
 
+#include "app/arguments.hpp"
 #include "app/commands.hpp"
-#include "app/machine.hpp"
 #include "app/output.hpp"
-#include "app/sizes.hpp"
 #include "reports/pages/pages.hpp"
 #include "reports/quantity_text.hpp"
 #include "reports/render/nccl_tests_table.hpp"

@@ -4,7 +4,6 @@
 
 #include "app/commands.hpp"
 #include "app/output.hpp"
-#include "reports/compare_json.hpp"
 #include "reports/pages/pages.hpp"
 #include "reports/render/page_text.hpp"
 #include "sim/base/units.hpp"

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <unistd.h>
 
+#include <fmt/chrono.h>
 #include <fmt/core.h>
 
 #include "sim/base/input_error.hpp"
@@ -53,6 +54,10 @@ std::function<void(std::size_t, std::size_t, std::string_view)> report_progress(
     if (Clock::now() - began > std::chrono::seconds{1})
       complain(fmt::format("report: {} of {}, {}", part, parts, name));
   };
+}
+
+std::string today() {
+  return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::now()));
 }
 
 }  // namespace twinstep::app

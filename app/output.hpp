@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "reports/table.hpp"
@@ -24,5 +25,8 @@ void warn(std::string_view sentence);
 
 /// Says on standard error which part of a report is at work, from the first second after this call on.
 [[nodiscard]] std::function<void(std::size_t part, std::size_t parts, std::string_view name)> report_progress();
+
+/// The date in UTC, as records and profiles have it: "2026-11-30".
+[[nodiscard]] std::string today();
 
 }  // namespace twinstep::app

@@ -1,3 +1,5 @@
+#include "reports/plan.hpp"
+
 #include <chrono>
 #include <mutex>
 
@@ -8,7 +10,6 @@
 #include "app/plan_question.hpp"
 #include "explore/plan/planner.hpp"
 #include "reports/pages/pages.hpp"
-#include "reports/plan_json.hpp"
 #include "reports/render/page_text.hpp"
 #include "sim/base/input_error.hpp"
 

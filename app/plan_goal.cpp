@@ -1,5 +1,3 @@
-#include "app/plan_goal.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -12,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include "app/plan_question.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/trimmed.hpp"
 #include "sim/io/quantity.hpp"

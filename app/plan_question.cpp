@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "app/plan_goal.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/trimmed.hpp"
 

@@ -3,11 +3,8 @@
 
 #include "app/commands.hpp"
 #include "app/output.hpp"
-#include "reports/page/page_json.hpp"
 #include "reports/pages/pages.hpp"
-#include "reports/render/page_csv.hpp"
-#include "reports/render/page_html.hpp"
-#include "reports/render/page_markdown.hpp"
+#include "reports/render/page_files.hpp"
 #include "reports/render/page_text.hpp"
 #include "sim/io/outputs.hpp"
 

@@ -1,15 +1,14 @@
 #include <algorithm>
 #include <iterator>
 
+#include "app/arguments.hpp"
 #include "app/commands.hpp"
-#include "app/machine.hpp"
 #include "app/output.hpp"
-#include "reports/accuracy_json.hpp"
+#include "reports/accuracy.hpp"
 #include "reports/pages/pages.hpp"
 #include "reports/render/page_text.hpp"
 #include "validate/records/gzip.hpp"
-#include "validate/study/collective_accuracy.hpp"
-#include "validate/study/step_accuracy.hpp"
+#include "validate/study/accuracy.hpp"
 
 namespace twinstep::app {
 namespace {

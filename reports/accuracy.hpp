@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "reports/page/page.hpp"
+#include "sim/io/document.hpp"
+#include "sim/io/json_writer.hpp"
 
 /// Predictions beside measurements, as reports show them. Errors are |predicted / measured - 1|.
 namespace twinstep::reports {
@@ -75,5 +77,14 @@ struct Accuracy {
 
 /// How well the intervals of those hold that have any: a sentence each.
 [[nodiscard]] std::vector<std::string> interval_notes(Accuracy const& accuracy);
+
+/// {"name", "errors": [{"sizes", "median", "mean"}], "systems", "worst", "interval"}: one of "predictors".
+void write_predictor(io::JsonWriter& out, Accuracy const& accuracy, PredictorAccuracy const& predictor);
+
+/// {"what", "group", "baseline", "predictors", "families", "records", "findings"}.
+[[nodiscard]] std::string accuracy_json(Accuracy const& accuracy);
+
+/// Reads it back. Throws InputError.
+[[nodiscard]] Accuracy read_accuracy(io::Node const& document);
 
 }  // namespace twinstep::reports

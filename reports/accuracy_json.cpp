@@ -1,7 +1,6 @@
-#include "reports/accuracy_json.hpp"
-
 #include <utility>
 
+#include "reports/accuracy.hpp"
 #include "reports/json_reader.hpp"
 
 namespace twinstep::reports {

@@ -1,4 +1,4 @@
-#include "reports/accuracy_json.hpp"
+#include "reports/accuracy.hpp"
 #include "reports/calibration.hpp"
 #include "sim/io/json_writer.hpp"
 

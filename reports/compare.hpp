@@ -82,4 +82,8 @@ struct Comparison {
 /// compared whatever their names. Operations are matched by scope, name and occurrence. Cost O(spans log spans).
 [[nodiscard]] Comparison compare(timeline::Timeline const& a, timeline::Timeline const& b);
 
+/// One JSON document with everything in `comparison`: every matched operation, the largest difference first. Times are
+/// in seconds; a ratio is b / a, null where a is zero.
+[[nodiscard]] std::string compare_json(Comparison const& comparison);
+
 }  // namespace twinstep::reports

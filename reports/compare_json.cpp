@@ -1,5 +1,4 @@
-#include "reports/compare_json.hpp"
-
+#include "reports/compare.hpp"
 #include "sim/io/json_writer.hpp"
 
 namespace twinstep::reports {

@@ -8,6 +8,7 @@
 
 #include "reports/job.hpp"
 #include "reports/summary.hpp"
+#include "sim/io/document.hpp"
 
 namespace twinstep::reports {
 
@@ -124,5 +125,11 @@ struct Plans {
 /// take, and replicas save steps only in the measure of 1 + B_crit / B. Empty within it.
 /// Source: McCandlish et al., arXiv 1812.06162, equations 2.11 and 5.1 to 5.3, (S/S_min - 1) (E/E_min - 1) = 1.
 [[nodiscard]] std::string critical_batch_warning(double batch, double critical, std::string_view counted);
+
+/// One document: goal, plans, pareto, rejected, minimum_gpus, verdict. Times are in seconds, memory in bytes.
+[[nodiscard]] std::string plans_json(Plans const& plans, Seconds wall);
+
+/// Reads it back. Of files of earlier versions what is missing stays empty. Throws InputError.
+[[nodiscard]] Plans read_plans(io::Node const& document);
 
 }  // namespace twinstep::reports

@@ -1,7 +1,6 @@
-#include "reports/plan_json.hpp"
-
 #include <cmath>
 
+#include "reports/plan.hpp"
 #include "sim/io/json_writer.hpp"
 
 namespace twinstep::reports {

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "reports/json_reader.hpp"
-#include "reports/plan_json.hpp"
+#include "reports/plan.hpp"
 
 namespace twinstep::reports {
 namespace {

@@ -2,12 +2,12 @@
 
 #include <fmt/core.h>
 
+#include "app/arguments.hpp"
 #include "app/commands.hpp"
 #include "app/measure/collective_series.hpp"
 #include "app/measure/job.hpp"
 #include "app/measure/records.hpp"
 #include "app/output.hpp"
-#include "app/sizes.hpp"
 #include "reports/quantity_text.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/json_writer.hpp"

@@ -15,10 +15,6 @@ using measure::Exchange;
 using measure::SweepHalf;
 using measure::SweepRow;
 
-validate::MeasuredKind measured_kind(Exchange const& exchange) {
-  return exchange.kind ? static_cast<validate::MeasuredKind>(*exchange.kind) : validate::MeasuredKind::kSendReceive;
-}
-
 /// algbw and busbw; that of send and receive is what a rank sends.
 program::CollectiveRates rates_of(Exchange const& exchange, std::int64_t ranks, Bytes size, Duration time) {
   auto const safe = std::max(time, Duration{1});
@@ -129,7 +125,7 @@ std::int64_t wrong_in(std::vector<SweepRow> const& rows) {
 validate::CollectiveRecord record_of(CollectiveSeries const& series, measure::Job const& job) {
   auto record = validate::CollectiveRecord{.id = id_of(series, job),
                                            .system = job.device,
-                                           .kind = measured_kind(series.exchange),
+                                           .kind = series.exchange.kind,
                                            .ranks = job.ranks,
                                            .device = job.device,
                                            .library = job.backend,
@@ -142,7 +138,7 @@ validate::CollectiveRecord record_of(CollectiveSeries const& series, measure::Jo
 
 void write_series(io::JsonWriter& json, CollectiveSeries const& series, measure::Job const& job) {
   json.member("id", id_of(series, job));
-  json.member("collective", name_of(measured_kind(series.exchange)));
+  json.member("collective", word_of(validate::MeasuredKind{series.exchange.kind}));
   json.member("dtype", name_of(series.exchange.type));
   json.member("redop", nccl_reduction(series.exchange));
   json.member("library", job.backend);

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include "app/output.hpp"
-#include "app/today.hpp"
 #include "hw_profiles/facts.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/version.hpp"

@@ -16,7 +16,7 @@
 #include "sim/base/check.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/change.hpp"
-#include "strategies/plan/read_parts.hpp"
+#include "strategies/plan/read_plan.hpp"
 
 namespace twinstep::explore::plan {
 namespace {

@@ -1,11 +1,10 @@
-#include "explore/scale/bucket_sizes.hpp"
-
 #include <optional>
 #include <string>
 
 #include <fmt/core.h>
 
 #include "explore/ask/parallel.hpp"
+#include "explore/scale/closer_look.hpp"
 #include "sim/base/input_error.hpp"
 
 namespace twinstep::explore {

@@ -1,4 +1,4 @@
-#include "explore/scale/bus_bandwidth.hpp"
+#include "sim/program/bus_bandwidth.hpp"
 
 #include <algorithm>
 #include <map>
@@ -6,10 +6,10 @@
 #include <fmt/core.h>
 
 #include "explore/ask/parallel.hpp"
+#include "explore/scale/closer_look.hpp"
 #include "sim/collectives/benchmark.hpp"
 #include "sim/collectives/choice.hpp"
 #include "sim/collectives/correction.hpp"
-#include "sim/program/bus_bandwidth.hpp"
 #include "sim/topology/topology.hpp"
 
 namespace twinstep::explore {

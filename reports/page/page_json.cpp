@@ -1,5 +1,4 @@
-#include "reports/page/page_json.hpp"
-
+#include "reports/render/page_files.hpp"
 #include "sim/io/json_writer.hpp"
 
 namespace twinstep::reports {

@@ -1,5 +1,3 @@
-#include "reports/pages/joined.hpp"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -8,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "reports/pages/axes.hpp"
+#include "reports/pages/pages.hpp"
 
 namespace twinstep::pages {
 namespace {

@@ -1,4 +1,3 @@
-#include "reports/pages/memory_charts.hpp"
 
 #include <algorithm>
 

@@ -7,15 +7,10 @@
 #include <fmt/core.h>
 
 #include "explore/ask/data_hash.hpp"
-#include "reports/accuracy_json.hpp"
-#include "reports/page/page_json.hpp"
+#include "reports/accuracy.hpp"
 #include "reports/pages/axes.hpp"
-#include "reports/pages/joined.hpp"
-#include "reports/pages/sweep_lines.hpp"
-#include "reports/plan_json.hpp"
-#include "reports/render/page_csv.hpp"
-#include "reports/render/page_html.hpp"
-#include "reports/render/page_markdown.hpp"
+#include "reports/plan.hpp"
+#include "reports/render/page_files.hpp"
 #include "reports/render/page_text.hpp"
 #include "reports/shell_text.hpp"
 #include "sim/base/input_error.hpp"

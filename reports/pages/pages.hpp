@@ -73,4 +73,18 @@ void add_assumptions(reports::Page& page, std::string_view title, std::vector<re
 /// The results of a sweep.
 [[nodiscard]] reports::Page sweep_page(explore::sweep::Results const& results);
 
+/// Whether a text begins like what `sweep` exports as JSON Lines.
+[[nodiscard]] bool is_sweep_lines(std::string_view text);
+
+/// The results in such a text. What it cannot know stays empty: the sweep, and the version that made it. Throws
+/// InputError with the number of the line that is wrong.
+[[nodiscard]] explore::sweep::Results read_sweep_lines(io::Source const& source);
+
+/// One page of several, in their order.
+///
+/// Sections that have the same title are one section, in which charts of the same kind are one chart: a line, or a bar,
+/// for each result, named "[2] zero-3" after the place of its page. Units are made the same. Areas and timelines stand
+/// one after another. Tables with the same columns are one table. Other sections keep the name of their page.
+[[nodiscard]] reports::Page joined(std::vector<reports::Page> pages);
+
 }  // namespace twinstep::pages

@@ -1,7 +1,12 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "explore/scale/closer_look.hpp"
 #include "reports/page/page.hpp"
+#include "reports/summary.hpp"
+#include "sim/timeline/timeline.hpp"
 
 /// The sections of a scenario's page, one file each. All but the answer require a strategy that can be laid out. Ids of
 /// charts are unique within one page of one scenario.
@@ -40,5 +45,21 @@ void add_changes(reports::Section& section, reports::Why const& why);
 
 /// Step time against the size of gradient buckets. No charts where no strategy has any.
 [[nodiscard]] reports::Section bucket_size_section(explore::CloserLook const& look);
+
+/// What the device's track that holds most holds over the step, stacked by category, with a line at its capacity and
+/// one at the peak. What the host allocates while it issues an operation is drawn at the time at which the GPU comes to
+/// that operation, so that the chart lies below the streams'. Some 400 moments are drawn: of those that fall together
+/// the one at which most is allocated, so that the peak is among them.
+[[nodiscard]] reports::Chart memory_over_time_chart(timeline::Timeline const& timeline, reports::Summary const& summary,
+                                                    std::string id, std::string title);
+
+/// What is held at the peak that decides whether the step fits, category by category: each bar stands on those before
+/// it, the last one is their total.
+[[nodiscard]] reports::Chart memory_waterfall_chart(reports::Summary const& summary, std::string id, std::string title);
+
+/// The spans of a timeline, a row for each stream of the first track of every role, a series for each kind of work.
+/// Bars that an eye could not tell apart are drawn as one that says how many it stands for: of one kind in one row,
+/// less than a two-thousandth of the step long and apart. Cost: a sort of the spans.
+[[nodiscard]] reports::Chart streams_chart(timeline::Timeline const& timeline, std::string id, std::string title);
 
 }  // namespace twinstep::pages

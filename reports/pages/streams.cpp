@@ -1,4 +1,3 @@
-#include "reports/pages/streams.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,9 @@
-#include "reports/pages/sweep_lines.hpp"
-
 #include <cmath>
 #include <limits>
 
 #include <fmt/core.h>
 
+#include "reports/pages/pages.hpp"
 #include "sim/io/document_text.hpp"
 
 namespace twinstep::pages {

@@ -1,6 +1,5 @@
-#include "reports/pages/memory_charts.hpp"
 #include "reports/pages/pages.hpp"
-#include "reports/pages/streams.hpp"
+#include "reports/pages/sections.hpp"
 #include "reports/quantity_text.hpp"
 #include "reports/summary.hpp"
 #include "sim/io/timeline_json.hpp"

@@ -1,11 +1,10 @@
-#include "reports/render/page_csv.hpp"
-
 #include <array>
 #include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "reports/render/page_files.hpp"
 #include "sim/base/input_error.hpp"
 
 namespace twinstep::reports {

@@ -1,5 +1,3 @@
-#include "reports/render/page_html.hpp"
-
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -8,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "reports/page/page_json.hpp"
 #include "reports/render/chart_text.hpp"
+#include "reports/render/page_files.hpp"
 #include "reports/render/page_parts.hpp"
 #include "reports/web/web_files.hpp"
 #include "sim/base/input_error.hpp"

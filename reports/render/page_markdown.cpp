@@ -1,4 +1,4 @@
-#include "reports/render/page_markdown.hpp"
+#include "reports/render/page_files.hpp"
 
 #include <algorithm>
 #include <string_view>

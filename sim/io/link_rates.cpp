@@ -1,7 +1,7 @@
-#include "sim/io/link_rates.hpp"
-
 #include <algorithm>
 #include <span>
+
+#include "sim/io/timeline_json.hpp"
 
 namespace twinstep::io {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "sim/base/check.hpp"
 #include "sim/io/json_writer.hpp"
-#include "sim/io/link_rates.hpp"
 #include "sim/io/quantity.hpp"
 #include "sim/io/scope_json.hpp"
 #include "sim/io/timeline_json.hpp"

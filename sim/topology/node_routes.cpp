@@ -1,5 +1,3 @@
-#include "sim/topology/node_routes.hpp"
-
 #include <cstdlib>
 #include <optional>
 #include <tuple>
@@ -8,6 +6,7 @@
 
 #include "sim/base/input_error.hpp"
 #include "sim/topology/drawing.hpp"
+#include "sim/topology/routing.hpp"
 
 namespace twinstep::topology {
 namespace {

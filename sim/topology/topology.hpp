@@ -10,7 +10,7 @@
 #include "sim/base/units.hpp"
 #include "sim/hardware/cluster.hpp"
 #include "sim/topology/faults.hpp"
-#include "sim/topology/node_routes.hpp"
+#include "sim/topology/routing.hpp"
 
 namespace twinstep::topology {
 

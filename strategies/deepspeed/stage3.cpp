@@ -6,7 +6,6 @@
 #include "strategies/deepspeed/checks.hpp"
 #include "strategies/deepspeed/deepspeed.hpp"
 #include "strategies/deepspeed/gradients.hpp"
-#include "strategies/deepspeed/layout.hpp"
 #include "strategies/deepspeed/offload.hpp"
 #include "strategies/deepspeed/pieces.hpp"
 #include "strategies/deepspeed/quantized.hpp"

@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "strategies/parts/data_parallel.hpp"
+#include "strategies/parts/parameters.hpp"
+#include "strategies/plan/plan.hpp"
 
 namespace twinstep::strategies {
 
@@ -26,5 +28,20 @@ struct ModuleVisit {
 /// (fetch_sub_module, release_sub_module). Cost: modules times those within the reuse distance.
 void schedule_fetches(std::vector<ModuleVisit>& trace, StepContext const& context,
                       std::vector<bool> const& is_persistent);
+
+/// Whether stage 3 keeps a parameter whole on every rank.
+[[nodiscard]] inline bool is_persistent(DeepSpeedOptions const& options, Parameters const& parameters, ParameterId id) {
+  return parameters.elements(id) <= options.stage3_param_persistence_threshold;
+}
+
+/// Each parameter a group of its own, in registration order, but persistent ones before all others.
+[[nodiscard]] inline std::vector<std::vector<ParameterId>> persistent_first(DeepSpeedOptions const& options,
+                                                                            Parameters const& parameters) {
+  auto groups = std::vector<std::vector<ParameterId>>{};
+  for (auto const comes_first : {true, false})
+    for (std::size_t i = 0; i < parameters.count(); ++i)
+      if (is_persistent(options, parameters, ParameterId{i}) == comes_first) groups.push_back({ParameterId{i}});
+  return groups;
+}
 
 }  // namespace twinstep::strategies

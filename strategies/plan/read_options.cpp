@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "strategies/model/read_model.hpp"
-#include "strategies/plan/read_parts.hpp"
+#include "strategies/plan/read_plan.hpp"
 
 namespace twinstep::strategies {
 namespace {

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include "strategies/model/read_model.hpp"
-#include "strategies/plan/read_parts.hpp"
 
 namespace twinstep::strategies {
 namespace {

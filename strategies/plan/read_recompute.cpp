@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include "strategies/plan/read_parts.hpp"
+#include "strategies/plan/read_plan.hpp"
 
 namespace twinstep::strategies {
 namespace {

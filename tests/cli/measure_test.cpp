@@ -125,7 +125,7 @@ TEST_CASE("what was measured is read back as records, from the file too", "[cli]
   CHECK(document.elements()[0].at("wrong").integer() == 0);
   auto const records = validate::read_collective_records(document);
   REQUIRE(records.size() == 1);
-  CHECK(records[0].kind == validate::MeasuredKind::kAllToAll);
+  CHECK(records[0].kind == CollectiveKind::kAllToAll);
   CHECK(records[0].system == "here");
   CHECK(records[0].ranks == 2);
   CHECK(records[0].cluster->at("gpus_per_node").integer() == 2);

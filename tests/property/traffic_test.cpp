@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "sim/engine/virtual_executor.hpp"
-#include "sim/io/link_rates.hpp"
+#include "sim/io/timeline_json.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/clusters.hpp"
 #include "tests/support/plans.hpp"

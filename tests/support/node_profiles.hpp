@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "hw_profiles/check.hpp"
+#include "hw_profiles/reader.hpp"
 #include "sim/io/document.hpp"
 #include "tests/support/catch.hpp"
 #include "validate/records/node_profile.hpp"

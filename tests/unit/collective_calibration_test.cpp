@@ -75,8 +75,8 @@ TEST_CASE("a calibration recovers the constants of the machine that made the mea
   truth.fabric.transport.efficiency.value = 0.8;
   truth.fabric.transport.step_latency.value = Duration{9'000'000};  // 9 us
   // On one layout a longer step would look like a longer floor: two of them tell.
-  auto const two_nodes = measured_on(truth, MeasuredKind::kAllGather, 16, doubling(8_B, 1_GiB));
-  auto const four_nodes = measured_on(truth, MeasuredKind::kAllGather, 32, doubling(8_B, 1_GiB));
+  auto const two_nodes = measured_on(truth, CollectiveKind::kAllGather, 16, doubling(8_B, 1_GiB));
+  auto const four_nodes = measured_on(truth, CollectiveKind::kAllGather, 32, doubling(8_B, 1_GiB));
   auto const found = calibrate({two_nodes, four_nodes}, on(shipped()), Depth::kConstants);
   CHECK(constant(found, kNicEfficiency).value == Approx(0.8).epsilon(0.03));
   CHECK(constant(found, kStep).value == Approx(9).epsilon(0.15));
@@ -86,7 +86,7 @@ TEST_CASE("a calibration recovers the constants of the machine that made the mea
 TEST_CASE("a constant that no measurement decides keeps the profile's value, and says so", "[calibration]") {
   auto truth = shipped();
   truth.fabric.transport.efficiency.value = 0.8;
-  auto const small = measured_on(truth, MeasuredKind::kAllGather, 16, doubling(8_B, 4_KiB));
+  auto const small = measured_on(truth, CollectiveKind::kAllGather, 16, doubling(8_B, 4_KiB));
   auto const found = calibrate({small}, on(shipped()), Depth::kConstants);
   auto const& efficiency = constant(found, kNicEfficiency);
   CHECK_THAT(efficiency.left_out, Catch::Contains("do not determine it"));
@@ -96,7 +96,7 @@ TEST_CASE("a constant that no measurement decides keeps the profile's value, and
 TEST_CASE("one point far off does not carry a fit away", "[calibration]") {
   auto truth = shipped();
   truth.fabric.transport.efficiency.value = 0.8;
-  auto record = measured_on(truth, MeasuredKind::kAllGather, 16, doubling(8_B, 1_GiB));
+  auto record = measured_on(truth, CollectiveKind::kAllGather, 16, doubling(8_B, 1_GiB));
   record.points.back().time = record.points.back().time * 5;
   auto const found = calibrate({record}, on(shipped()), Depth::kCorrections);
   CHECK(constant(found, kNicEfficiency).value == Approx(0.8).epsilon(0.03));
@@ -110,7 +110,7 @@ TEST_CASE("five points fit a floor and the efficiency of NICs", "[calibration]")
   auto truth = shipped();
   truth.fabric.transport.efficiency.value = 0.85;
   truth.library.kernel_start.value = Duration{10'000'000};  // 10 us
-  auto const sweep = measured_on(truth, MeasuredKind::kAllGather, 16, doubling(8_B, 4_GiB));
+  auto const sweep = measured_on(truth, CollectiveKind::kAllGather, 16, doubling(8_B, 4_GiB));
   auto five = sweep;
   five.points.clear();
   for (auto const i : five_points(sweep)) five.points.push_back(sweep.points[i]);
@@ -127,7 +127,7 @@ TEST_CASE("what constants cannot say is corrected by size, and holds for sizes b
   auto const wave = [](Bytes size) {
     return 1 + 0.2 * std::sin(std::log2(static_cast<double>(size.count())) * 2 * 3.14159265 / 10);
   };
-  auto const record = measured_on(shipped(), MeasuredKind::kAllReduce, 16, doubling(8_B, 8_GiB), wave);
+  auto const record = measured_on(shipped(), CollectiveKind::kAllReduce, 16, doubling(8_B, 8_GiB), wave);
   auto calibrated = shipped();
   apply_calibration(calibrate({record}, on(shipped()), Depth::kCorrections), calibrated);
   CHECK(worst_error(record, calibrated) < 0.06);
@@ -146,7 +146,7 @@ TEST_CASE("what constants cannot say is corrected by size, and holds for sizes b
 
 TEST_CASE("a calibrated profile is read back as it was written", "[calibration]") {
   auto const record =
-      measured_on(shipped(), MeasuredKind::kAllReduce, 16, doubling(8_B, 1_GiB), [](Bytes) { return 1.1; });
+      measured_on(shipped(), CollectiveKind::kAllReduce, 16, doubling(8_B, 1_GiB), [](Bytes) { return 1.1; });
   auto calibrated = shipped();
   apply_calibration(calibrate({record}, on(shipped()), Depth::kCorrections), calibrated);
   REQUIRE(calibrated.library.calibrations.size() == 1);
@@ -157,7 +157,7 @@ TEST_CASE("a calibrated profile is read back as it was written", "[calibration]"
 TEST_CASE("a pair with one GPU a node does not calibrate the NICs of eight", "[calibration]") {
   auto truth = shipped();
   truth.fabric.transport.lone_gpu_efficiency.value = 0.6;
-  auto pair = measured_on(truth, MeasuredKind::kAllGather, 2, {});
+  auto pair = measured_on(truth, CollectiveKind::kAllGather, 2, {});
   pair.cluster = io::parse({"facts", R"({"gpu": "h100-80g", "gpus_per_node": 1, "nodes": 2})"});
   auto const one = CollectiveCase{pair, truth};
   CHECK(one.layout().nodes() == 2);

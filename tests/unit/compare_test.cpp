@@ -1,6 +1,5 @@
 #include "reports/compare.hpp"
 
-#include "reports/compare_json.hpp"
 #include "sim/io/document.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/timelines.hpp"

@@ -20,7 +20,7 @@ constexpr auto kOneServer = R"({"gpu": "h100-80g", "gpus_per_node": 8, "nodes": 
 constexpr auto kPcieServer = R"({"gpu": "l40s", "gpus_per_node": 8, "nodes": 1, "intra": "pcie"})";
 
 /// A sweep on the machine of `facts`, all of its GPUs, without a point.
-CollectiveRecord sweep(char const* facts, MeasuredKind kind = MeasuredKind::kAllReduce) {
+CollectiveRecord sweep(char const* facts, MeasuredKind kind = CollectiveKind::kAllReduce) {
   auto record = CollectiveRecord{};
   record.id = "sweep";
   record.library = "nccl";
@@ -97,7 +97,7 @@ TEST_CASE("a fault between nodes is named", "[diagnosis]") {
     check_is_named({fault}, all_reduce);
   // Half of a Gen5 slot is 27 GB/s, which the ring cannot tell from half of the NICs, 25 GB/s a GPU; all-to-all, whose
   // GPUs also exchange data inside the node, can.
-  check_is_named({"PCIe at half of its rate (Gen4, or 8 lanes)"}, sweep(kTwoServers, MeasuredKind::kAllToAll));
+  check_is_named({"PCIe at half of its rate (Gen4, or 8 lanes)"}, sweep(kTwoServers, CollectiveKind::kAllToAll));
 }
 
 TEST_CASE("a fault inside a node is named", "[diagnosis]") {

@@ -1,5 +1,4 @@
-#include "reports/goodput.hpp"
-
+#include "reports/job.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;

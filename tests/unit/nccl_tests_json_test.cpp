@@ -25,7 +25,7 @@ TEST_CASE("nccl-tests' own JSON gives what its text gives", "[records][nccl-test
   auto const logs = read_nccl_tests("out.json", fixture_text());
   REQUIRE(logs.size() == 1);
   auto const& log = logs.front();
-  CHECK(log.collective == validate::MeasuredKind::kReduceScatter);
+  CHECK(log.collective == CollectiveKind::kReduceScatter);
   CHECK(log.library_version == "2.28.7");
   CHECK(log.environment.at("NCCL_ALGO") == "Ring");
   CHECK_FALSE(log.environment.contains("PATH"));

@@ -32,7 +32,7 @@ TEST_CASE("a log names its collective, ranks, GPUs, library and settings", "[rec
   auto const logs = log_fixture();
   REQUIRE(logs.size() == 2);
   auto const& log = logs.front();
-  CHECK(log.collective == validate::MeasuredKind::kAllReduce);
+  CHECK(log.collective == CollectiveKind::kAllReduce);
   CHECK(log.ranks == 4);
   CHECK(log.hosts() == std::vector<std::string>{"node0", "node1"});
   CHECK(log.device_names() == std::vector<std::string>{"NVIDIA H100 80GB HBM3"});
@@ -100,7 +100,7 @@ TEST_CASE("columns of iterations and times of day beside the rows are looked ove
 
 TEST_CASE("a second run in the file is a log of its own, with one process for its GPUs", "[records][nccl-tests]") {
   auto const log = log_fixture().back();
-  CHECK(log.collective == validate::MeasuredKind::kAllToAll);
+  CHECK(log.collective == CollectiveKind::kAllToAll);
   CHECK(log.ranks == 2);
   CHECK(log.launcher == hardware::Launcher::kOneProcess);
   CHECK(log.environment.empty());
@@ -130,7 +130,7 @@ TEST_CASE("a table may have one half, times with exponents, and no header", "[re
   auto const one_half = read_one_log(
       "# sendrecv_perf\n#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
       "  8589934592    2147483648     float    none      -1  1.2e+06    7.16    7.16      0\n");
-  CHECK(one_half.collective == validate::MeasuredKind::kSendReceive);
+  CHECK(one_half.collective == validate::kSendReceive);
   CHECK(one_half.rows.at(0).out_of_place->time == Duration{1'200'000'000'000});
   CHECK_FALSE(one_half.rows.at(0).in_place.has_value());
   auto const bare = read_one_log("  1024   256  float  sum  -1  10.00  0.10  0.18  0  11.00  0.09  0.16  0\n");
@@ -145,7 +145,7 @@ TEST_CASE("element types and reductions of one table become logs of their own", 
                                                  "  1024  512  half   sum  -1  10.0  0.1  0.1  0  10.0  0.1  0.1  0\n"
                                                  "  1024  512  half   max  -1  10.0  0.1  0.1  0  10.0  0.1  0.1  0\n");
   REQUIRE(logs.size() == 3);
-  for (auto const& log : logs) CHECK(log.collective == validate::MeasuredKind::kReduceScatter);
+  for (auto const& log : logs) CHECK(log.collective == CollectiveKind::kReduceScatter);
   CHECK(logs[2].type == "half");
   CHECK(logs[2].reduction == "max");
 }
@@ -225,9 +225,9 @@ TEST_CASE("a log becomes the records that its JSON text reads as", "[records][nc
 TEST_CASE("a log that lacks what a record needs is refused with the line to add", "[records][nccl-tests]") {
   CHECK_THROWS_WITH(records_of("a.log", {CollectiveLog{.ranks = 2}}),
                     Catch::Contains("does not say which collective") && Catch::Contains("all_reduce_perf"));
-  CHECK_THROWS_WITH(records_of("a.log", {CollectiveLog{.collective = validate::MeasuredKind::kReduce}}),
+  CHECK_THROWS_WITH(records_of("a.log", {CollectiveLog{.collective = CollectiveKind::kReduce}}),
                     Catch::Contains("found no number of ranks"));
-  auto log = CollectiveLog{.collective = validate::MeasuredKind::kReduce, .ranks = 2};
+  auto log = CollectiveLog{.collective = CollectiveKind::kReduce, .ranks = 2};
   log.rows.push_back({.size = Bytes{8}, .count = {}, .out_of_place = LoggedTiming{}, .in_place = {}});
   CHECK_THROWS_WITH(records_of("a.log", {log}), Catch::Contains("a.log: found 0 us at 8 bytes"));
 }

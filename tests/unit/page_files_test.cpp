@@ -1,5 +1,4 @@
-#include "reports/render/page_csv.hpp"
-#include "reports/render/page_markdown.hpp"
+#include "reports/render/page_files.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/pages.hpp"
 

@@ -1,9 +1,7 @@
-#include "reports/render/page_html.hpp"
 
 #include <algorithm>
 
-#include "reports/page/page_json.hpp"
-#include "reports/render/page_markdown.hpp"
+#include "reports/render/page_files.hpp"
 #include "sim/io/document.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/pages.hpp"

@@ -1,4 +1,3 @@
-#include "app/plan_goal.hpp"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 #include <limits>
 
-#include "reports/accuracy_json.hpp"
-#include "reports/plan_json.hpp"
+#include "reports/accuracy.hpp"
+#include "reports/plan.hpp"
 #include "reports/shell_text.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,5 +1,5 @@
 #include "reports/pages/axes.hpp"
-#include "reports/pages/joined.hpp"
+#include "reports/pages/pages.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace twinstep;

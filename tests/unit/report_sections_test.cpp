@@ -2,8 +2,7 @@
 
 #include "explore/ask/parallel.hpp"
 #include "reports/pages/axes.hpp"
-#include "reports/pages/memory_charts.hpp"
-#include "reports/pages/streams.hpp"
+#include "reports/pages/sections.hpp"
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
 

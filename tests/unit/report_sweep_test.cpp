@@ -1,6 +1,5 @@
 #include "explore/sweep/export.hpp"
 #include "reports/pages/pages.hpp"
-#include "reports/pages/sweep_lines.hpp"
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
 

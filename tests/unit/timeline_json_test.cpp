@@ -5,7 +5,6 @@
 #include <iterator>
 #include <tuple>
 
-#include "sim/io/link_rates.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/trace_import.hpp"

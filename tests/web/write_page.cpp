@@ -2,10 +2,7 @@
 #include <iostream>
 #include <string_view>
 
-#include "reports/page/page_json.hpp"
-#include "reports/render/page_csv.hpp"
-#include "reports/render/page_html.hpp"
-#include "reports/render/page_markdown.hpp"
+#include "reports/render/page_files.hpp"
 #include "reports/render/page_text.hpp"
 #include "tests/web/every_chart.hpp"
 

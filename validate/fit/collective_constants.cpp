@@ -23,10 +23,10 @@ bool is_between(CollectiveCase const& one) {
   return one.layout().nodes() > 1;
 }
 bool is_exchange(CollectiveCase const& one) {
-  return one.record().kind == MeasuredKind::kAllToAll || one.record().kind == MeasuredKind::kSendReceive;
+  return one.record().kind == CollectiveKind::kAllToAll || one.record().kind == kSendReceive;
 }
 bool has_multicast(CollectiveCase const& one) {
-  return is_inside(one) && one.record().kind == MeasuredKind::kAllReduce &&
+  return is_inside(one) && one.record().kind == CollectiveKind::kAllReduce &&
          one.cluster().node().link.multicast_efficiency.value > 0;
 }
 bool is_rack(CollectiveCase const& one) {
@@ -89,18 +89,18 @@ std::string channel_limited_library(CollectiveCase const& one) {
                  one.cluster().library.name);
 }
 std::string one_process(CollectiveCase const& one) {
-  return only_if(one.record().launcher == Launcher::kOneProcess && one.record().kind != MeasuredKind::kAllToAll,
+  return only_if(one.record().launcher == Launcher::kOneProcess && one.record().kind != CollectiveKind::kAllToAll,
                  one.cluster().library.name);
 }
 std::string python(CollectiveCase const& one) {
   return only_if(one.record().launcher == Launcher::kPython, one.cluster().library.name);
 }
 std::string exchange_of_processes(CollectiveCase const& one) {
-  return only_if(one.record().kind == MeasuredKind::kAllToAll && one.record().launcher == Launcher::kProcessPerGpu,
+  return only_if(one.record().kind == CollectiveKind::kAllToAll && one.record().launcher == Launcher::kProcessPerGpu,
                  one.cluster().library.name);
 }
 std::string exchange_of_one_process(CollectiveCase const& one) {
-  return only_if(one.record().kind == MeasuredKind::kAllToAll && one.record().launcher == Launcher::kOneProcess,
+  return only_if(one.record().kind == CollectiveKind::kAllToAll && one.record().launcher == Launcher::kOneProcess,
                  one.cluster().library.name);
 }
 

@@ -1,11 +1,10 @@
-#include "validate/fit/leave_one_out.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <map>
 #include <thread>
 
+#include "validate/fit/cross_validation.hpp"
 #include "validate/fit/system_calibration.hpp"
 
 namespace twinstep::validate {

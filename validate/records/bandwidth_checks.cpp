@@ -88,21 +88,21 @@ Lanes lanes_of(CollectiveRecord const& record, hardware::Cluster const& machine)
 /// a node. A switch that reduces and multicasts halves what an all_reduce sends.
 BytesPerSecond most_possible(CollectiveRecord const& record, hardware::Cluster const& machine, Lanes const& lanes) {
   auto const factor = bus_factor(record.kind, record.ranks);
-  auto const is_all_reduce = record.kind == MeasuredKind::kAllReduce;
+  auto const is_all_reduce = record.kind == CollectiveKind::kAllReduce;
   auto const reduces_in_switch = is_all_reduce && machine.node().link.multicast_efficiency.value > 0;
   auto const within = reduces_in_switch ? lanes.link * factor : lanes.link;
   if (lanes.nodes < 2) return within;
   auto const share = (lanes.nodes - 1) / lanes.nodes;
   auto between = lanes.to_others * factor;  // each byte leaves a node once
   if (is_all_reduce && !record.environment.contains("SHARP")) between = between / (2 * share);
-  if (record.kind == MeasuredKind::kAllGather || record.kind == MeasuredKind::kReduceScatter) between = between / share;
-  if (record.kind == MeasuredKind::kAllToAll) between = between / (lanes.in_node * share);
+  if (record.kind == CollectiveKind::kAllGather || record.kind == CollectiveKind::kReduceScatter) between = between / share;
+  if (record.kind == CollectiveKind::kAllToAll) between = between / (lanes.in_node * share);
   return std::min(within, between);
 }
 
 /// What a ring reaches at best, which passes every link once each way; all_to_all has no better way than its bytes.
 BytesPerSecond usual(CollectiveRecord const& record, hardware::Cluster const& machine, Lanes const& lanes) {
-  if (record.kind == MeasuredKind::kAllToAll) return most_possible(record, machine, lanes);
+  if (record.kind == CollectiveKind::kAllToAll) return most_possible(record, machine, lanes);
   return std::min(lanes.link, lanes.to_others);
 }
 
@@ -117,7 +117,7 @@ BytesPerSecond rate_of(MeasuredPoint const& point) {
 }
 
 double bus_factor(MeasuredKind kind, std::int64_t ranks) {
-  auto const collective = collective_of(kind);
+  auto const collective = kind.collective;
   return collective ? program::bus_factor(*collective, ranks) : 1.0;
 }
 

@@ -8,6 +8,15 @@
 namespace twinstep::validate {
 namespace {
 
+MeasuredKind kind_at(io::Node const& node) {
+  auto const found = std::ranges::find(kMeasuredWords, node.string());
+  if (found == kMeasuredWords.end())
+    node.fail(fmt::format("found {}, expected a collective or sendrecv", quoted(node.string())),
+              suggest_name(node.string(), {kMeasuredWords.begin(), kMeasuredWords.end()}));
+  if (*found == kMeasuredWords.back()) return kSendReceive;
+  return static_cast<CollectiveKind>(found - kMeasuredWords.begin());
+}
+
 using hardware::Launcher;
 using io::Node;
 
@@ -95,7 +104,7 @@ CollectiveRecord read_record(Node const& record) {
   auto result = CollectiveRecord{};
   result.id = record.at("id").string();
   result.system = text_or(record, "system", result.id);
-  result.kind = record.at("collective").word<MeasuredKind>();
+  result.kind = kind_at(record.at("collective"));
   result.ranks = record.at("ranks").integer_from(1);
   result.health = text_or(record, "health", "healthy");
   result.launcher = launcher_of(record);

@@ -29,7 +29,7 @@ struct MeasuredPoint {
 struct CollectiveRecord {
   std::string id;
   std::string system;  ///< whose machine: records of one system share it
-  MeasuredKind kind{};
+  MeasuredKind kind = CollectiveKind::kAllReduce;
   std::int64_t ranks = 1;
   std::string device;   ///< of a rank, as its source names it: "NVIDIA H100 80GB HBM3"; "" if the record does not say
   std::string library;  ///< "nccl", "rccl", or what else the tool says

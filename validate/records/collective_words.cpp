@@ -13,15 +13,15 @@ using validate::MeasuredKind;
 
 /// Longer names first: "reduce" is a part of "all_reduce".
 constexpr std::pair<std::string_view, MeasuredKind> kCollectiveWords[] = {
-    {"reducescatter", MeasuredKind::kReduceScatter},
-    {"allreduce", MeasuredKind::kAllReduce},
-    {"allgather", MeasuredKind::kAllGather},
-    {"alltoall", MeasuredKind::kAllToAll},
-    {"broadcast", MeasuredKind::kBroadcast},
-    {"sendrecv", MeasuredKind::kSendReceive},
-    {"gather", MeasuredKind::kGather},
-    {"scatter", MeasuredKind::kScatter},
-    {"reduce", MeasuredKind::kReduce}};
+    {"reducescatter", CollectiveKind::kReduceScatter},
+    {"allreduce", CollectiveKind::kAllReduce},
+    {"allgather", CollectiveKind::kAllGather},
+    {"alltoall", CollectiveKind::kAllToAll},
+    {"broadcast", CollectiveKind::kBroadcast},
+    {"sendrecv", validate::kSendReceive},
+    {"gather", CollectiveKind::kGather},
+    {"scatter", CollectiveKind::kScatter},
+    {"reduce", CollectiveKind::kReduce}};
 
 }  // namespace
 

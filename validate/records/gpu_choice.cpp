@@ -50,8 +50,8 @@ Choice by_architecture_of_amd(GpuFacts const& gpu) {
   for (auto const& [architecture, profile] : kProfiles)
     if (gpu.gcn.find(architecture) != std::string::npos)
       return {std::string{profile},
-              fmt::format("only the GPUs' architecture (gfx{}) is known: {} is taken; name another "
-                          "with --gpu",
+              fmt::format("only the GPUs' architecture (gfx{}) is known: {} is taken; name its "
+                          "profile to take another",
                           architecture, profile)};
   return {};
 }
@@ -64,7 +64,7 @@ void refuse_unknown_makers(NodeFacts const& facts) {
                         ? fmt::format("GPUs of the PCI vendor {}, which is neither NVIDIA nor AMD", gpu.vendor_id)
                     : gpu.gcn.empty() ? std::string{"GPUs of AMD"}
                                       : fmt::format("GPUs of AMD (gcn {})", gpu.gcn);
-  throw InputError{fmt::format("{}: found {}, for which no profile ships; name the one that is nearest with --gpu",
+  throw InputError{fmt::format("{}: found {}, for which no profile ships; name the one that is nearest",
                                one_line(facts.file), what)};
 }
 
@@ -82,7 +82,7 @@ void refuse_hidden_links(NodeFacts const& facts) {
   if (!may_hide_links(facts)) return;
   throw InputError{
       fmt::format("{}: found {} GPUs with NICs of their own and no link among them, which is seldom: a "
-                  "container or virtual machine may hide NVLinks; name the GPU with --gpu",
+                  "container or virtual machine may hide NVLinks; name the GPU's profile",
                   one_line(facts.file), facts.gpus.size())};
 }
 

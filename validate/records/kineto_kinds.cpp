@@ -18,7 +18,7 @@ bool names_one_of(std::string_view letters, auto const& words) {
 /// By the names of c10d ("_allgather_base", "all_to_allv", "send", "coalesced") and of NCCL's kernels.
 std::optional<WorkKind> communication_named_in(std::string_view text) {
   if (auto const kind = collective_named_in(text)) {
-    auto const collective = validate::collective_of(*kind);
+    auto const collective = kind->collective;
     return collective ? program::work_kind(*collective) : WorkKind::kPointToPoint;
   }
   auto const letters = plain_letters(text);

@@ -154,11 +154,10 @@ std::optional<std::int64_t> ranks_per_host(CollectiveLog const& log) {
 }
 
 void write_record(JsonWriter& json, std::string const& id, std::string const& file, CollectiveLog const& log) {
-  auto const named = [](auto const& word) { return word ? std::optional{name_of(*word)} : std::nullopt; };
   json.begin_object();
   json.member("id", id);
   json.member("system", nullptr);
-  json.member("collective", named(log.collective));
+  json.member("collective", log.collective ? std::optional{word_of(*log.collective)} : std::nullopt);
   json.member("nodes", nodes_of(log));
   json.member("gpus_per_node", ranks_per_host(log));
   json.member("ranks", log.ranks);
@@ -168,7 +167,7 @@ void write_record(JsonWriter& json, std::string const& id, std::string const& fi
   write_object(json, "env", {log.environment.begin(), log.environment.end()});
   json.member("dtype", unless_empty(log.type));
   json.member("redop", unless_empty(log.reduction));
-  json.member("launcher", named(log.launcher));
+  json.member("launcher", log.launcher ? std::optional{name_of(*log.launcher)} : std::nullopt);
   json.member("tool", log.is_rccl ? "rccl-tests" : "nccl-tests");
   for (auto const* const unsaid : {"health", "trust", "coverage"}) json.member(unsaid, nullptr);
   json.member("column", "out_of_place");

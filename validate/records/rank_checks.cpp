@@ -12,7 +12,7 @@ namespace {
 
 /// n of 2(n-1)/n or (n-1)/n; infinite from the factor of endless ranks on.
 double ranks_of_factor(MeasuredKind kind, double factor) {
-  auto const limit = kind == MeasuredKind::kAllReduce ? 2.0 : 1.0;
+  auto const limit = kind == CollectiveKind::kAllReduce ? 2.0 : 1.0;
   return factor < limit ? limit / (limit - factor) : std::numeric_limits<double>::infinity();
 }
 

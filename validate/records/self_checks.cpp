@@ -103,13 +103,13 @@ using Group = std::tuple<std::string, std::int64_t>;  ///< a system, and how man
 /// another algorithm.
 void check_agreement(std::vector<CollectiveRecord const*> const& group, std::vector<std::string>& sentences) {
   for (auto const* const one : group) {
-    if (one->kind != MeasuredKind::kReduceScatter && one->kind != MeasuredKind::kAllGather) continue;
+    if (one->kind != CollectiveKind::kReduceScatter && one->kind != CollectiveKind::kAllGather) continue;
     auto const own = best_bus_bandwidth(*one, kLarge);
     if (!own) continue;
     auto nearest = std::optional<BytesPerSecond>{};
     auto const distance = [&](BytesPerSecond rate) { return std::abs(std::log(rate / *own)); };
     for (auto const* const other : group) {
-      if (other->kind != MeasuredKind::kAllReduce) continue;
+      if (other->kind != CollectiveKind::kAllReduce) continue;
       auto const rate = best_bus_bandwidth(*other, kLarge);
       if (rate && (!nearest || distance(*rate) < distance(*nearest))) nearest = rate;
     }

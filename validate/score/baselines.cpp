@@ -24,7 +24,7 @@ double distance(CollectiveCase const& a, CollectiveCase const& b) {
 }
 
 double factor_of(CollectiveRecord const& record) {
-  auto const kind = collective_of(record.kind);
+  auto const kind = record.kind.collective;
   return kind ? program::bus_factor(*kind, record.ranks) : 1.0;
 }
 

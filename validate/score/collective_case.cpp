@@ -40,14 +40,14 @@ CollectiveCase::CollectiveCase(CollectiveRecord const& record, hardware::Cluster
 }
 
 collectives::Candidate CollectiveCase::choose(Bytes size) const {
-  auto const kind = collective_of(record_->kind);
+  auto const kind = record_->kind.collective;
   if (!kind) return {collectives::Algorithm::kPairwise, collectives::Protocol::kSimple, 1};
   return machine_->chooser.choose({*kind, size, program::Reduction::kSum, record_->type, {}});
 }
 
 collectives::Folded CollectiveCase::fold(Bytes size, collectives::Candidate const& way) const {
   auto const& machine = *machine_;
-  if (auto const kind = collective_of(record_->kind))
+  if (auto const kind = record_->kind.collective)
     return collectives::fold_as(
         machine.chooser.request({*kind, size, program::Reduction::kSum, record_->type, {}}, way));
   // Every rank sends to the next one: the first pair that leaves the node, if one does, is the slowest.
@@ -64,13 +64,13 @@ Prediction CollectiveCase::predict(Bytes size, collectives::Candidate const& way
 }
 
 Seconds CollectiveCase::host_time() const {
-  auto const kind = collective_of(record_->kind).value_or(CollectiveKind::kBroadcast);
+  auto const kind = record_->kind.collective.value_or(CollectiveKind::kBroadcast);
   auto const run = collectives::BenchmarkRun{record_->launcher, record_->ranks, layout().most_ranks_per_node()};
   return to_seconds(collectives::host_time(kind, run, cluster().library));
 }
 
 std::optional<collectives::Sweep> CollectiveCase::sweep() const {
-  auto const kind = collective_of(record_->kind);
+  auto const kind = record_->kind.collective;
   return kind ? std::optional{collectives::Sweep{*kind, record_->ranks, layout().nodes()}} : std::nullopt;
 }
 
@@ -82,7 +82,7 @@ std::optional<TimeInterval> CollectiveCase::interval(Bytes size, Seconds predict
 }
 
 std::optional<Seconds> CollectiveCase::predict_by_tuner(Bytes size) const {
-  auto const kind = collective_of(record_->kind);
+  auto const kind = record_->kind.collective;
   if (!kind) return std::nullopt;
   auto least = std::optional<Duration>{};
   for (auto const& row : machine_->chooser.table({*kind, size, program::Reduction::kSum, record_->type, {}}))

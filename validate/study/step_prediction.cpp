@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/base/input_error.hpp"
 #include "explore/ask/ask.hpp"
+#include "sim/base/input_error.hpp"
 #include "strategies/analytic/formulas.hpp"
 #include "validate/study/cnn_calibration.hpp"
 #include "validate/study/step_replay.hpp"

@@ -1,4 +1,4 @@
-#include "app/sizes.hpp"
+#include "app/arguments.hpp"
 
 #include <cctype>
 #include <charconv>
@@ -6,7 +6,10 @@
 
 #include <fmt/core.h>
 
+#include "hw_profiles/reader.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/io/change.hpp"
+#include "sim/io/maker.hpp"
 
 namespace twinstep::app {
 namespace {
@@ -40,6 +43,14 @@ std::pair<Bytes, Bytes> read_sizes(std::string const& smallest, std::string cons
     throw InputError{
         fmt::format("-b {}: found more than -e {}, expected the smaller size first; exchange them", smallest, largest)};
   return sizes;
+}
+
+hardware::Cluster read_machine(std::string const& cluster, std::vector<std::string> const& settings) {
+  constexpr auto kName = "CLUSTER";
+  auto const named = cluster.starts_with('{') ? io::parse({kName, cluster, false}) : io::string_node(cluster, kName);
+  auto document = io::Maker{kName}.object({{"cluster", named}});
+  for (auto const& change : io::read_changes("--set", settings)) document = io::with_change(document, change);
+  return hw_profiles::read_cluster(document.at("cluster"));
 }
 
 }  // namespace twinstep::app
