@@ -96,7 +96,7 @@ class Machine : public Pencil {
     draw_tiers(drawn, rate);
   }
 
-  /// A NIC sits beside its GPUs if one PCIe switch holds all of them, otherwise on their root.
+  /// A NIC sits beside its GPUs if one PCIe switch holds all of them, otherwise on the root of its first one's tray.
   void draw_nic(std::int64_t nic, std::int64_t nics, BytesPerSecond rate, Duration leaf_latency) {
     auto& graph = drawing.host;
     auto const first = divide_up(nic * node().gpus, nics);
@@ -106,6 +106,7 @@ class Machine : public Pencil {
     auto const parent = is_beside ? vertex(parents_, first) : vertex(roots_, first / gpus_of_host);
     auto const place = graph.add_vertex();
     drawing.nics.push_back(place);
+    drawing.host_of_nic.push_back(static_cast<std::size_t>(first / gpus_of_host));
     drawing.is_nic_broken.push_back(is_broken(fmt::format("nic{}.out", nic)) ||
                                     is_broken(fmt::format("nic{}.in", nic)));
     join(graph, parent, place);

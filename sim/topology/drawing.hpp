@@ -19,6 +19,7 @@ struct Drawing {
   std::vector<VertexId> gpus;
   std::vector<VertexId> memories;  ///< by host: several in a rack
   std::vector<VertexId> nics;      ///< as drawn: at most one for each GPU
+  std::vector<std::size_t> host_of_nic;
   std::vector<bool> is_nic_broken;
   VertexId leaf;  ///< the first switch of the fabric
   ResourceId hbm;

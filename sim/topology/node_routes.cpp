@@ -54,9 +54,9 @@ class Finder {
     using Rank = std::tuple<std::size_t, std::int64_t>;
     auto best = std::optional<std::pair<Rank, std::size_t>>{};
     for (std::size_t nic = 0; nic < drawing_.nics.size(); ++nic) {
-      if (drawing_.is_nic_broken[nic] || !from_gpu_[gpu].reaches(drawing_.nics[nic])) continue;
+      if (drawing_.is_nic_broken[nic] || !reaches(gpu, nic)) continue;
       auto const distance = std::abs(static_cast<std::int64_t>(nic) - static_cast<std::int64_t>(own));
-      auto const rank = Rank{from_gpu_[gpu].to(drawing_.nics[nic]).size(), distance};
+      auto const rank = Rank{way_to(gpu, nic).size(), distance};
       if (!best || rank < best->first) best = {rank, nic};
     }
     if (best) return best->second;
@@ -67,22 +67,38 @@ class Finder {
   }
 
   [[nodiscard]] Links out(std::size_t gpu, std::size_t nic) const {
-    auto const place = drawing_.nics[nic];
-    auto const host = host_of(gpu);
-    auto const way =
-        is_staged_outside() ? joined(to_host(gpu), from_memory_[host].to(place)) : from_gpu_[gpu].to(place);
-    return joined(way, from_nic_[nic].to(drawing_.leaf));
+    return joined(way_to(gpu, nic), from_nic_[nic].to(drawing_.leaf));
   }
 
   [[nodiscard]] Links in(std::size_t gpu, std::size_t nic) const {
-    auto const target = drawing_.gpus[gpu];
-    auto const memory = drawing_.memories[host_of(gpu)];
+    auto const via = neighbour_of(gpu, nic);
+    auto const memory = drawing_.memories[host_of(via)];
     auto const way =
-        is_staged_outside() ? joined(from_nic_[nic].to(memory), from_host(gpu)) : from_nic_[nic].to(target);
-    return joined(from_leaf_->to(drawing_.nics[nic]), way);
+        is_staged_outside() ? joined(from_nic_[nic].to(memory), from_host(via)) : from_nic_[nic].to(drawing_.gpus[via]);
+    return joined(joined(from_leaf_->to(drawing_.nics[nic]), way), within(via, gpu));
   }
 
  private:
+  /// The GPU through which traffic of `gpu` passes to a NIC: itself, or, where the NIC belongs to another tray of a
+  /// rack, the one at its place there, over NVLink. (A leaf is no way between NICs of one node.) Source: NCCL's PXN,
+  /// src/graph/paths.cc, ncclTopoComputePaths.
+  [[nodiscard]] std::size_t neighbour_of(std::size_t gpu, std::size_t nic) const {
+    auto const host = drawing_.host_of_nic[nic];
+    auto const gpus_of_host = drawing_.gpus.size() / drawing_.memories.size();
+    return host_of(gpu) == host ? gpu : host * gpus_of_host + gpu % gpus_of_host;
+  }
+  [[nodiscard]] bool reaches(std::size_t gpu, std::size_t nic) const {
+    auto const via = neighbour_of(gpu, nic);
+    return (via == gpu || over_links_[gpu].reaches(drawing_.gpus[via])) && from_gpu_[via].reaches(drawing_.nics[nic]);
+  }
+  [[nodiscard]] Links way_to(std::size_t gpu, std::size_t nic) const {
+    auto const via = neighbour_of(gpu, nic);
+    auto const place = drawing_.nics[nic];
+    auto const from_via =
+        is_staged_outside() ? joined(to_host(via), from_memory_[host_of(via)].to(place)) : from_gpu_[via].to(place);
+    return joined(within(gpu, via), from_via);
+  }
+
   [[nodiscard]] bool is_staged_outside() const { return !cluster_.fabric.transport.has_gpu_direct; }
   [[nodiscard]] std::size_t host_of(std::size_t gpu) const {
     return gpu * drawing_.memories.size() / drawing_.gpus.size();

@@ -157,3 +157,17 @@ TEST_CASE("an answer says what it assumes, what says the contrary, and what that
       run_twinstep({"simulate", file("attention-default.json"), "--set", "training.flash_attention=true"});
   CHECK_THAT(said.out, !Contains("one fused kernel"));
 }
+
+// Each of a rack's 72 GPUs sends 64 MiB / 144 to each of the other rack's 72: 33.55 MB, through n NICs 72/n times that,
+// and 1.5 % of headers. Where trays have fewer NICs than others, or none, a GPU goes over NVLink to one that has.
+TEST_CASE("traffic of a rack is even over its NICs, however many its trays have", "[cli][cases]") {
+  for (auto const& [nics, bytes] :
+       {std::pair{"9", "272.5 MB"}, {"12", "204.4 MB"}, {"24", "102.2 MB"}, {"36", "68.1 MB"}}) {
+    auto const outcome = run_twinstep({"collective", "gb200-nvl72-ndr", "--set", "cluster.nodes=2", "--set",
+                                       std::string{"cluster.fabric.ports_per_node="} + nics, "--op", "all_to_all", "-b",
+                                       "64M", "-e", "64M", "--explain"});
+    INFO(nics << " NICs: " << outcome.err);
+    CHECK(outcome.exit_code == 0);
+    CHECK_THAT(outcome.out, Contains(bytes));
+  }
+}
