@@ -48,7 +48,7 @@ class KernelModel {
   explicit KernelModel(hardware::Gpu const& gpu, hardware::Stack const& stack = {}, double wait = 1);
 
   /// Cost of `work`, a GEMM, an attention or a memory-bound kernel. `elements` is the number that the representative
-  /// rank's memory-bound kernel handles; `held_sms` are taken by communication.
+  /// rank's memory-bound kernel handles; `held_sms` are taken by communication as long as it runs.
   [[nodiscard]] KernelDemand demand(program::Work const& work, std::int64_t elements, std::int64_t held_sms) const;
 
  private:

@@ -30,15 +30,20 @@ class FlowClock {
     events_.add(time, kind, subject, detail);
   }
   /// Wakes `kind` of `subject` when the bytes in `uses` have passed (see FluidNetwork::start). The detail of kPhaseEnds
-  /// is the phase of the transfer `subject`.
-  void flow(Time begins, std::span<Use const> uses, Duration least, EventKind kind, std::uint32_t subject,
-            std::uint32_t detail = 0) {
+  /// is the phase of the transfer `subject`. Returns the flow, which is valid until then.
+  std::uint32_t flow(Time begins, std::span<Use const> uses, Duration least, EventKind kind, std::uint32_t subject,
+                     std::uint32_t detail = 0) {
     auto const index = network_.start(now_, begins, uses, least);
     if (owners_.size() <= index) owners_.resize(index + 1);
     auto& owner = owners_[index];
     owner.kind = kind;
     owner.subject = subject;
     owner.detail = detail;
+    return index;
+  }
+  /// Another least time for a flow from now on (see FluidNetwork::change_least).
+  void change_least(std::uint32_t flow, std::span<Use const> uses, Duration least) {
+    network_.change_least(flow, now_, uses, least);
   }
 
   /// Makes room for what `speed_changes` usually has of so many transfers: a begin and an end.

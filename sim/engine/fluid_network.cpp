@@ -22,21 +22,9 @@ std::uint32_t FluidNetwork::add_resource(BytesPerSecond rate) {
 std::uint32_t FluidNetwork::start(Time now, Time begins, std::span<Use const> uses, Duration least) {
   auto const index = new_activity();
   auto& activity = activities_[index];
-  struct {
-    double bytes = 0;
-    double capacity = 1;
-  } tightest;  // of its resources
-  for (auto const& use : uses) {
-    auto const capacity = resources_[use.resource].capacity;
-    if (use.bytes * tightest.capacity <= tightest.bytes * capacity) continue;
-    tightest = {use.bytes, capacity};
-  }
-  auto work = tightest.bytes;
-  auto const least_seconds = to_seconds(least).count();
-  if (work <= 0) work = least_seconds;  // its own speed then is 1: "bytes" are seconds
-  TWINSTEP_CHECK(work > 0, "an activity has something to do");
+  auto const [work, limit] = task_of(uses, least);
   activity.remaining = work;
-  activity.limit = work / std::max(tightest.bytes / tightest.capacity, least_seconds);
+  activity.limit = limit;
   activity.rate = activity.limit;
   activity.since = std::max(now, begins);
   activity.is_active = true;
@@ -63,6 +51,45 @@ std::uint32_t FluidNetwork::start(Time now, Time begins, std::span<Use const> us
     fresh_.push_back(index);
   }
   return index;
+}
+
+FluidNetwork::Task FluidNetwork::task_of(std::span<Use const> uses, Duration least) const {
+  struct {
+    double bytes = 0;
+    double capacity = 1;
+  } tightest;  // of its resources
+  for (auto const& use : uses) {
+    auto const capacity = resources_[use.resource].capacity;
+    if (use.bytes * tightest.capacity <= tightest.bytes * capacity) continue;
+    tightest = {use.bytes, capacity};
+  }
+  auto const least_seconds = to_seconds(least).count();
+  auto const work =
+      tightest.bytes > 0 ? tightest.bytes : least_seconds;  // its own speed then is 1: "bytes" are seconds
+  TWINSTEP_CHECK(work > 0, "an activity has something to do");
+  return {work, work / std::max(tightest.bytes / tightest.capacity, least_seconds)};
+}
+
+void FluidNetwork::change_least(std::uint32_t index, Time now, std::span<Use const> uses, Duration least) {
+  auto& activity = activities_[index];
+  TWINSTEP_CHECK(activity.is_active && activity.link_count > 0, "a running activity that moves something changes");
+  auto const limit = task_of(uses, least).limit;
+  if (limit == activity.limit) return;
+  advance(activity, now);
+  auto is_contended = false;
+  for (auto const& link : links_of(activity)) {
+    auto& resource = resources_[link.resource];
+    auto const was_contended = resource.is_contended();
+    resource.demand += (limit - activity.limit) * link.weight;
+    if (!was_contended && !resource.is_contended()) continue;
+    is_contended = true;
+    disturb_users(resource);
+  }
+  activity.limit = limit;
+  if (is_contended) return disturb(index);
+  activity.rate = limit;
+  activity.is_fresh = true;
+  fresh_.push_back(index);
 }
 
 void FluidNetwork::stop(std::uint32_t index) {
@@ -252,14 +279,18 @@ void FluidNetwork::fix(std::uint32_t index, double rate) {
   }
 }
 
+/// Moves what has passed since the rate was set.
+void FluidNetwork::advance(Activity& activity, Time now) {
+  if (now <= activity.since) return;
+  auto const moved = activity.rate * to_seconds(now - activity.since).count();
+  activity.remaining = std::max(0.0, activity.remaining - moved);
+  activity.since = now;
+}
+
 Time FluidNetwork::change_rate(std::uint32_t index, Time now) {
   auto& activity = activities_[index];
   if (activity.new_rate <= activity.rate * kSame && activity.rate <= activity.new_rate * kSame) return kNever;
-  if (now > activity.since) {
-    auto const moved = activity.rate * to_seconds(now - activity.since).count();
-    activity.remaining = std::max(0.0, activity.remaining - moved);
-    activity.since = now;
-  }
+  advance(activity, now);
   activity.rate = activity.new_rate;
   activity.is_fresh = false;
   if (activity.remaining == 0) return activity.since;

@@ -24,10 +24,10 @@ struct Use {
 /// zero; where a resource is full, its activities stop growing; the others go on (Bertsekas and Gallager, Data
 /// Networks, section 6.5.2, with weights).
 ///
-/// Rates change only when an activity starts or ends. A resource is *contended* if its users would overfill it, each as
-/// fast as if it were alone; only then can it slow anybody. So an activity on uncontended resources has its full speed
-/// at once, and where one on contended resources starts or ends, only those that it reaches through contended resources
-/// are solved again.
+/// Rates change only when an activity starts, ends or gets another speed of its own. A resource is *contended* if its
+/// users would overfill it, each as fast as if it were alone; only then can it slow anybody. So an activity on
+/// uncontended resources has its full speed at once, and where one on contended resources starts or ends, only those
+/// that it reaches through contended resources are solved again.
 ///
 /// Everything lies in flat arrays that are used again; nothing is allocated once they have grown. The cost of a
 /// solution is O(u log u) in the uses u of the activities that are solved.
@@ -41,10 +41,14 @@ class FluidNetwork {
   /// index stays valid until `stop`.
   std::uint32_t start(Time now, Time begins, std::span<Use const> uses, Duration least);
 
+  /// Lets an activity go on as one that would take `least` in all; what has passed has passed. `uses` are those with
+  /// which it started, and move something.
+  void change_least(std::uint32_t activity, Time now, std::span<Use const> uses, Duration least);
+
   /// Ends an activity.
   void stop(std::uint32_t activity);
 
-  /// Solves what `start` and `stop` disturbed. Calls `on_change(activity, end)` for each activity that is new or whose
+  /// Solves what these disturbed. Calls `on_change(activity, end)` for each activity that is new or whose
   /// end moved; the last call for an activity counts.
   template <class OnChange>
   void settle(Time now, OnChange&& on_change) {
@@ -107,6 +111,11 @@ class FluidNetwork {
     [[nodiscard]] bool is_contended() const { return demand > capacity * (1 + 1e-9); }  // but for rounding
     [[nodiscard]] double level() const { return (left > 0 ? left : 0) / weight; }
   };
+  /// What an activity has to do, counted on the resource that would slow it most, and its rate if it were alone.
+  struct Task {
+    double work = 0;
+    double limit = 0;
+  };
   /// At which rate something stops the growth of rates: a full resource, or an activity's own limit.
   struct Ceiling {
     double level = 0;
@@ -116,6 +125,8 @@ class FluidNetwork {
   [[nodiscard]] std::span<Link> links_of(Activity const& activity) {
     return std::span{links_}.subspan(activity.first_link, activity.link_count);
   }
+  [[nodiscard]] Task task_of(std::span<Use const> uses, Duration least) const;
+  static void advance(Activity& activity, Time now);
   [[nodiscard]] std::uint32_t new_activity();
   [[nodiscard]] std::uint32_t new_block(std::uint32_t block);
   void attach(Link& link);

@@ -147,17 +147,39 @@ void Step::begin(std::uint32_t index, OpId id) {
 }
 
 void Step::begin_kernel(std::uint32_t index, Operation const& op) {
-  auto const& cell = states_[streams_[index].cell];
-  auto const* elementwise = std::get_if<Elementwise>(&op.work);
-  auto const elements = elementwise != nullptr ? program_.evaluate(elementwise->elements, cell.rank) : 0;
+  auto& stream = streams_[index];
+  auto const& cell = states_[stream.cell];
   if (cell.role->streams[op.stream.index()].is_on_host) {
+    auto const* elementwise = std::get_if<Elementwise>(&op.work);
     TWINSTEP_CHECK(elementwise != nullptr, "only memory-bound kernels run on the host");
+    auto const elements = program_.evaluate(elementwise->elements, cell.rank);
     return begin_host_kernel(index, Bytes{elements * elementwise->bytes_per_element});
   }
-  auto const demand = machine_.kernels().demand(op.work, elements, cell.held_sms);
+  auto const demand = kernel_demand(cell, op);
   if (demand.memory == Bytes{}) return begin_delay(index, demand.start + demand.compute);
-  uses_.assign(1, {resources_.memory(CellId{streams_[index].cell}), static_cast<double>(demand.memory.count())});
-  begin_operation_flow(index, clock_.now() + demand.start, demand.compute);
+  uses_.assign(1, {resources_.memory(CellId{stream.cell}), static_cast<double>(demand.memory.count())});
+  auto const flow = begin_operation_flow(index, clock_.now() + demand.start, demand.compute);
+  if (demand.compute > Duration{}) stream.kernel = flow;
+}
+
+/// Of a kernel on the device, with the SMs that are free now.
+cost::KernelDemand Step::kernel_demand(CellState const& cell, Operation const& op) const {
+  auto const* elementwise = std::get_if<Elementwise>(&op.work);
+  auto const elements = elementwise != nullptr ? program_.evaluate(elementwise->elements, cell.rank) : 0;
+  return machine_.kernels().demand(op.work, elements, cell.held_sms);
+}
+
+/// Communication takes SMs, or gives them back: kernels that run do what is left of them with those that are free.
+void Step::hold_sms(CellState& cell, std::int64_t more) {
+  if (more == 0) return;
+  cell.held_sms += more;
+  for (std::size_t s = cell.first_stream; s < cell.first_stream + cell.role->streams.size(); ++s) {
+    auto const& stream = streams_[s];
+    if (stream.kernel == kNone) continue;
+    auto const demand = kernel_demand(cell, cell.role->operations[stream.queue[stream.next].index()]);
+    uses_.assign(1, {resources_.memory(CellId{stream.cell}), static_cast<double>(demand.memory.count())});
+    clock_.change_least(stream.kernel, uses_, demand.compute);
+  }
 }
 
 /// The ranks of a node share their host's memory.
@@ -196,8 +218,8 @@ void Step::begin_delay(std::uint32_t index, Duration duration) {
 }
 
 /// Starts a flow with the uses in `uses_`.
-void Step::begin_operation_flow(std::uint32_t index, Time begins, Duration least) {
-  clock_.flow(begins, uses_, least, EventKind::kOperationEnds, index);
+std::uint32_t Step::begin_operation_flow(std::uint32_t index, Time begins, Duration least) {
+  return clock_.flow(begins, uses_, least, EventKind::kOperationEnds, index);
 }
 
 void Step::finish(Event const& completion) {
@@ -222,6 +244,7 @@ void Step::end_operation(std::uint32_t index) {
   auto const id = stream.queue[stream.next++];
   span_of(cell, id).end = clock_.now();
   stream.is_busy = false;
+  stream.kernel = kNone;
   stream.last_end = clock_.now();
   ledgers_[stream.cell].on_end(id, clock_.now());
   --unfinished_;

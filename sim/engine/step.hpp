@@ -36,6 +36,8 @@ class Step {
   [[nodiscard]] timeline::Timeline timeline() &&;
 
  private:
+  static constexpr std::uint32_t kNone = 0xffff'ffff;
+
   struct StreamState {
     std::uint32_t cell = 0;
     std::vector<OpId> queue;  // its operations, in order
@@ -44,6 +46,7 @@ class Step {
     Time last_end;
     Time wakes = kNever;           // a wake-up is under way for this moment
     std::uint32_t parts_left = 0;  // of the communication that runs
+    std::uint32_t kernel = kNone;  // the flow of the arithmetic that runs; its speed depends on the cell's SMs
   };
   struct CellState {
     program::Role const* role = nullptr;
@@ -66,7 +69,9 @@ class Step {
   void begin_host_kernel(std::uint32_t stream, Bytes bytes);
   void begin_copy(std::uint32_t stream, program::Copy const& copy);
   void begin_delay(std::uint32_t stream, Duration duration);
-  void begin_operation_flow(std::uint32_t stream, Time begins, Duration least);
+  std::uint32_t begin_operation_flow(std::uint32_t stream, Time begins, Duration least);
+  [[nodiscard]] cost::KernelDemand kernel_demand(CellState const& cell, program::Operation const& op) const;
+  void hold_sms(CellState& cell, std::int64_t more);
   void end_operation(std::uint32_t stream);
   void mark(CellState& cell);
   [[nodiscard]] timeline::Span& span_of(CellState const& cell, OpId op) { return spans_[cell.first_span + op.index()]; }

@@ -6,7 +6,7 @@ namespace twinstep::engine {
 
 using namespace program;
 
-/// A communication kernel starts on this rank: it holds its SMs from now on, and its transfers begin when every rank
+/// A communication kernel starts on this rank: it holds its SMs until it ends, and its transfers begin when every rank
 /// that they need has come.
 void Step::arrive(std::uint32_t index, OpId id, Communication const& communication) {
   auto& stream = streams_[index];
@@ -15,7 +15,7 @@ void Step::arrive(std::uint32_t index, OpId id, Communication const& communicati
   for (auto const& part : cell.role->parts_of(communication)) span.bytes += payload(program_, part, cell.rank);
   if (options_.communication_is_free) return begin_delay(index, {});
   auto const transfers = transfers_.of(CellId{stream.cell}, communication);
-  cell.held_sms += sms_of(transfers);
+  hold_sms(cell, sms_of(transfers));
   stream.parts_left = static_cast<std::uint32_t>(transfers.size());
   for (auto const transfer : transfers) {
     ++transfers_.at(transfer).arrived;
@@ -97,7 +97,7 @@ void Step::end_transfer(std::uint32_t index) {
   for (auto const& participant : transfer.meeting.participants) {
     auto const stream = stream_of(participant);
     if (--streams_[stream].parts_left > 0) continue;
-    states_[participant.cell.index()].held_sms -= sms_of(transfers_of(participant));
+    hold_sms(states_[participant.cell.index()], -sms_of(transfers_of(participant)));
     end_operation(stream);
   }
   if (index + 1 < transfers_.size() && transfers_.at(index + 1).follows_another) start_if_complete(index + 1);

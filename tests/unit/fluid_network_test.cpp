@@ -22,6 +22,10 @@ class Run {
     settle();
     return activity;
   }
+  void change_least(std::uint32_t activity, std::vector<Use> const& uses, Duration least) {
+    network_.change_least(activity, now_, uses, least);
+    settle();
+  }
   /// Advances to the next end, and ends that activity.
   Time next_end() {
     auto first = ends_.begin();
@@ -115,4 +119,37 @@ TEST_CASE("a flow that joins late slows the others from then on", "[engine][netw
   run.start({{link, 100e6}});
   CHECK(run.next_end() == 1600_us);
   CHECK(run.next_end() == 2000_us);
+}
+
+TEST_CASE("an activity that gets another least time goes on with what is left of it", "[engine][network]") {
+  // It would take 1 ms; after 500 us the half that is left takes half of 2 ms: until 1,500 us. After 1,000 us, when 3/4
+  // of it are done, the last quarter takes a quarter of 1 ms: until 1,250 us.
+  auto run = Run{};
+  auto const uses = std::vector<Use>{{run.resource(100_GBps), 1e6}};
+  auto const activity = run.start(uses, 1_ms);
+  run.advance_to(500_us);
+  run.change_least(activity, uses, 2_ms);
+  CHECK(run.end_of(activity) == 1500_us);
+  run.advance_to(1_ms);
+  run.change_least(activity, uses, 1_ms);
+  CHECK(run.next_end() == 1250_us);
+}
+
+TEST_CASE("what an activity takes less of, others have from then on", "[engine][network]") {
+  // The first takes 40 MB in 1 ms, 40 of 100 GB/s, so the second has 60 GB/s and moves 30 MB by 500 us. From then on
+  // the first would take 2 ms: 20 GB/s for the 20 MB that are left, until 1,500 us. The second has 80 GB/s for its
+  // other 80 MB: until 1,500 us too. Then the first changes to 100 GB/s of its own, at 1 ms with 10 MB left: both share
+  // the link at 50 GB/s, until 1,200 us, and the second moves its last 30 MB at 100 GB/s: until 1,500 us.
+  auto run = Run{};
+  auto const link = run.resource(100_GBps);
+  auto const first = run.start({{link, 40e6}}, 1_ms);
+  auto const second = run.start({{link, 110e6}});
+  run.advance_to(500_us);
+  run.change_least(first, {{link, 40e6}}, 2_ms);
+  CHECK(run.end_of(first) == 1500_us);
+  CHECK(run.end_of(second) == 1500_us);
+  run.advance_to(1_ms);
+  run.change_least(first, {{link, 40e6}}, {});
+  CHECK(run.next_end() == 1200_us);
+  CHECK(run.next_end() == 1500_us);
 }

@@ -200,6 +200,30 @@ TEST_CASE("compute that starts under a collective has the SMs that are left", "[
   CHECK(span_named(timeline, "gemm").end == 3500_ns);
 }
 
+TEST_CASE("communication slows a kernel for as long as it runs, and no longer", "[engine][contention]") {
+  // 2 us alone on 5 SMs. A collective of one channel runs from 500 ns to 1,500 ns: 1,000 bytes at 1 GB/s.
+  // - In proportion: a quarter is done before it, 1 us at 4/5 of the speed does 2/5, the other 7/20 take 700 ns.
+  // - In waves: 5 tiles need one wave of 5 SMs and two of 4. So 1 us does a quarter, and the last half takes 1 us.
+  auto cluster = tests::flat_cluster(2, 1_GBps, 0_us);
+  cluster.node().gpu.sm_count.value = 5;
+  auto const end = [&] {
+    auto job = Job{2};
+    auto const all = job.builder.communicator("data", {"data"});
+    auto const communication = job.role.stream("communication");
+    auto const buffer = job.role.whole(job.buffer(1'000));
+    job.role.add(job.role.stream("compute"), job.name("gemm"), Gemm{.m = 1000, .n = 1000, .k = 1000}, {});
+    job.delay(communication, "first", 500_ns);
+    job.role.add(communication, job.name("reduce"),
+                 Collective{.type = DataType::kInt8, .communicator = all, .elements = 1'000}, buffer, buffer);
+    auto const timeline = job.run(cluster);
+    CHECK(span_named(timeline, "reduce").end == 1500_ns);
+    return span_named(timeline, "gemm").end;
+  };
+  CHECK(end() == 2200_ns);
+  cluster.node().gpu.efficiency.gemm_tile = hardware::GemmTile{{200}, {1000}};
+  CHECK(end() == 2500_ns);
+}
+
 TEST_CASE("traffic follows the speeds that flows have on links which they share", "[engine][communication]") {
   // Two nodes, 10 GB/s each. Of all_gathers of 20 KB and 60 KB each rank sends 10 KB and 30 KB, both at 5 GB/s until
   // the short one ends after 2 us; then 20 KB are left of the long one, at 10 GB/s: 2 us more. A track of two ranks.
