@@ -73,10 +73,11 @@ void write_trace(Outputs& outputs, std::string const& path, Run& run, Scenario c
 }
 
 /// Answers the scenario at `place`, the next one.
-TimedAnswer answer_next(Answered& question, std::size_t place, engine::RunOptions const& options) {
+TimedAnswer answer_next(Answered& question, std::size_t place, engine::RunOptions const& options,
+                        MicroBatches micro_batches) {
   auto const start = Clock::now();
   auto const& scenario = question.scenarios[place];
-  auto& outcome = question.outcomes.emplace_back(run_placed(question, place, options));
+  auto& outcome = question.outcomes.emplace_back(run_placed(question, place, options, micro_batches));
   auto answer = TimedAnswer{{scenario.strategy_title, {}}, {}, {}};
   if (auto* const run = std::get_if<Run>(&outcome)) {
     add_way_out(*run, scenario);
@@ -149,9 +150,10 @@ int simulate(SimulateOptions const& options) {
   check_printable();
   for (auto const& warning : scenarios.front().warnings) warn(warning);
 
+  auto const micro_batches = options.trace || options.report ? MicroBatches::kAll : MicroBatches::kFew;
   auto answers = std::vector<TimedAnswer>{};
   for (std::size_t i = 0; i < scenarios.size(); ++i) {
-    answers.push_back(answer_next(question, i, {.fidelity = fidelity}));
+    answers.push_back(answer_next(question, i, {.fidelity = fidelity}, micro_batches));
     auto* const run = std::get_if<Run>(&question.outcomes.back());
     if (options.trace && run != nullptr) write_trace(outputs, traces[i], *run, scenarios[i]);
   }

@@ -20,18 +20,21 @@ namespace {
 /// The step, cut up by whoever asks first.
 class Partition {
  public:
-  explicit Partition(Duration length) : whole_{Time{}, length} {}
+  explicit Partition(Timeline const& timeline) : timeline_{timeline}, whole_{Time{}, timeline.step_time} {
+    if (timeline.repeat) whole_.end -= timeline.repeat->length();
+  }
 
   /// Takes what is left of `intervals`.
   Duration take(std::vector<Interval> const& intervals) {
     if (intervals.empty()) return {};
     auto const mine = subtract(clip(merged(intervals), whole_), taken_);
     taken_ = unite(taken_, mine);
-    return total_length(mine);
+    return time_in_step(timeline_, mine);
   }
   [[nodiscard]] Intervals left() const { return subtract(merged({whole_}), taken_); }
 
  private:
+  Timeline const& timeline_;
   Interval whole_;
   Intervals taken_;
 };
@@ -39,9 +42,9 @@ class Partition {
 using SpansByKind = std::array<std::vector<Interval>, kEnumSize<WorkKind>>;
 
 /// Gaps up to the issue of what ends them. Of several operations that end a gap together, the last one issued counts.
-std::vector<Interval> waits_for_host(Timeline const& timeline, TrackId track, Intervals const& gaps) {
+std::vector<Interval> waits_for_host(SpansOfTrack const& spans, Intervals const& gaps) {
   auto issues = std::vector<std::optional<Time>>(gaps.size());
-  for (auto const& span : spans_of(timeline, track)) {
+  for (auto const& span : spans) {
     auto const interval = occupied(span);
     if (work_class(span.kind) == WorkClass::kHost || interval.begin >= interval.end) continue;
     auto const gap = std::ranges::lower_bound(gaps, interval.begin, {}, &Interval::end);
@@ -85,12 +88,13 @@ std::string in_words(BreakdownEntry const& entry) {
 std::vector<BreakdownEntry> break_down(Timeline const& timeline, TrackId track) {
   auto running = SpansByKind{};
   auto waiting = std::vector<Interval>{};
-  for (auto const& span : spans_of(timeline, track)) {
+  auto const spans = SpansOfTrack{timeline, track};
+  for (auto const& span : spans) {
     running[static_cast<std::size_t>(span.kind)].push_back({span.start, span.end});
     if (program::is_communication(span.kind)) waiting.push_back({span.arrive, span.start});
   }
 
-  auto partition = Partition{timeline.step_time};
+  auto partition = Partition{timeline};
   auto entries = std::vector<BreakdownEntry>{};
   auto const take = [&](Activity activity, std::optional<WorkKind> kind, std::vector<Interval> const& intervals) {
     auto const time = partition.take(intervals);
@@ -108,7 +112,7 @@ std::vector<BreakdownEntry> break_down(Timeline const& timeline, TrackId track) 
   take(Activity::kCopy, {}, running[static_cast<std::size_t>(WorkKind::kCopy)]);
 
   auto host = std::move(running[static_cast<std::size_t>(WorkKind::kHost)]);
-  std::ranges::move(waits_for_host(timeline, track, partition.left()), std::back_inserter(host));
+  std::ranges::move(waits_for_host(spans, partition.left()), std::back_inserter(host));
   take(Activity::kWaitsForHost, {}, host);
   take(Activity::kIdle, {}, partition.left());
   return entries;

@@ -74,14 +74,31 @@ Duration total_length(Intervals const& intervals) {
   return total;
 }
 
+Duration time_in_step(Timeline const& timeline, Intervals const& intervals) {
+  auto const time = total_length(intervals);
+  if (!timeline.repeat) return time;
+  auto const& [micro_batch, times, period, from] = *timeline.repeat;
+  return time + total_length(clip(intervals, {from, from + period})) * times;
+}
+
 std::span<Span const> spans_of(Timeline const& timeline, TrackId track) {
   auto const first = std::ranges::lower_bound(timeline.spans, track, {}, &Span::track);
   return {first, std::ranges::upper_bound(timeline.spans, track, {}, &Span::track)};
 }
 
+SpansOfTrack::SpansOfTrack(Timeline const& timeline, TrackId track) : spans_{spans_of(timeline, track)} {
+  if (!timeline.repeat) return;
+  moved_.assign(spans_.begin(), spans_.end());
+  auto const is_behind = [&](Span const& span) { return timeline.micro_batch_of(span) > timeline.repeat->micro_batch; };
+  auto const length = timeline.repeat->length();
+  for (auto span = std::ranges::find_if(moved_, is_behind); span != moved_.end(); ++span)
+    for (auto* const time : {&span->issue, &span->arrive, &span->start, &span->end}) *time -= length;
+  spans_ = moved_;
+}
+
 Intervals busy(Timeline const& timeline, TrackId track, WorkClass work) {
   auto intervals = std::vector<Interval>{};
-  for (auto const& span : spans_of(timeline, track))
+  for (auto const& span : SpansOfTrack{timeline, track})
     if (work_class(span.kind) == work) intervals.push_back(occupied(span));
   return merged(intervals);
 }

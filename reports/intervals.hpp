@@ -37,6 +37,10 @@ using Intervals = std::vector<Interval>;
 
 [[nodiscard]] Duration total_length(Intervals const& intervals);
 
+/// How long a track is in `intervals` in the whole step. They are moments of the step without what is left out
+/// (`SpansOfTrack`); those in which the step repeats itself count as often as they come.
+[[nodiscard]] Duration time_in_step(timeline::Timeline const& timeline, Intervals const& intervals);
+
 /// What kind of engine a span occupies.
 enum class WorkClass : std::uint8_t { kCompute, kCommunication, kCopy, kHost };
 
@@ -55,7 +59,20 @@ enum class WorkClass : std::uint8_t { kCompute, kCommunication, kCopy, kHost };
 /// The spans of one track, in the order of its program. Cost: logarithmic in the spans of the timeline.
 [[nodiscard]] std::span<timeline::Span const> spans_of(timeline::Timeline const& timeline, timeline::TrackId track);
 
-/// When at least one span of `work` occupies a stream of the track.
+/// The spans of one track, moved together where micro-batches are left out.
+class SpansOfTrack {
+ public:
+  SpansOfTrack(timeline::Timeline const& timeline, timeline::TrackId track);
+  [[nodiscard]] auto begin() const { return spans_.begin(); }
+  [[nodiscard]] auto end() const { return spans_.end(); }
+
+ private:
+  std::vector<timeline::Span> moved_;  // none where nothing is left out
+  std::span<timeline::Span const> spans_;
+};
+
+/// When at least one span of `work` occupies a stream of the track, without what is
+/// left out.
 [[nodiscard]] Intervals busy(timeline::Timeline const& timeline, timeline::TrackId track, WorkClass work);
 
 /// The track that ends last; the first of them if several do. None if the timeline has no tracks.

@@ -67,10 +67,11 @@ void add_memory(Summary& summary, Timeline const& timeline) {
 void add_communication(Summary& summary, Timeline const& timeline) {
   for (std::size_t i = 0; i < timeline.tracks.size(); ++i) {
     auto const communication = busy(timeline, TrackId{i}, WorkClass::kCommunication);
-    auto const exposed = total_length(subtract(communication, busy(timeline, TrackId{i}, WorkClass::kCompute)));
+    auto const exposed =
+        time_in_step(timeline, subtract(communication, busy(timeline, TrackId{i}, WorkClass::kCompute)));
     if (i > 0 && exposed <= summary.exposed_communication) continue;
     summary.exposed_communication = exposed;
-    summary.communication = total_length(communication);
+    summary.communication = time_in_step(timeline, communication);
   }
   auto const slowest = slowest_track(timeline);
   summary.breakdown = break_down(timeline, slowest);

@@ -58,19 +58,25 @@ ModelWork planned_work(ModelSpec const& model, Plan const& plan) {
                          .scaling = plan.kernels.scaling});
 }
 
-std::variant<StepProgram, Infeasible> compile(ModelSpec const& model, Plan const& plan) {
+std::variant<StepProgram, Infeasible> compile(ModelSpec const& model, Plan const& plan, MicroBatches written) {
   if (auto const obstacle = find_obstacle(model, plan)) return *obstacle;
   auto work = planned_work(model, plan);
   auto const all = UnitRange{0, work.units.size()};
   auto groups = RankGroups{plan.parallel.ranks, inner_group(plan)};
   auto step = StepSpec{.grids = {groups.grid()}};
   step.model_flops_per_micro_batch = work.model_flops_per_micro_batch;
+  auto const count = accumulation(plan);
+  auto schedule =
+      written == MicroBatches::kFew ? one_after_another_folded(count) : FoldedSchedule{one_after_another(count), 0, 0};
   step.roles.push_back({.name = "data-parallel rank",
                         .model = std::move(work),
                         .chunks = {all},
-                        .schedule = one_after_another(accumulation(plan))});
+                        .schedule = std::move(schedule.passes)});
   step.sets.push_back(std::move(groups));
-  return write_step(std::move(step), plan);
+  auto program = write_step(std::move(step), plan);
+  if (schedule.left_out > 0)
+    program.repeat = Repeat{static_cast<std::int32_t>(schedule.stands_for_others), schedule.left_out};
+  return program;
 }
 
 }  // namespace twinstep::strategies

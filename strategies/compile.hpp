@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <variant>
 
@@ -20,8 +21,13 @@ namespace twinstep::strategies {
 /// The kernels of one micro-batch of the plan on one rank, without what its strategy adds.
 [[nodiscard]] ModelWork planned_work(ModelSpec const& model, Plan const& plan);
 
+/// Which micro-batches a step is written with: all of them, or a few, of which one stands for the others
+/// (`program::Repeat`).
+enum class MicroBatches : std::uint8_t { kAll, kFew };
+
 /// Compiles one optimizer step. The program depends on the model and the plan alone.
-/// Cost O(operations of one rank), whatever the number of ranks.
-[[nodiscard]] std::variant<program::StepProgram, Infeasible> compile(ModelSpec const& model, Plan const& plan);
+/// Cost O(operations of one rank that are written), whatever the number of ranks.
+[[nodiscard]] std::variant<program::StepProgram, Infeasible> compile(ModelSpec const& model, Plan const& plan,
+                                                                     MicroBatches written = MicroBatches::kAll);
 
 }  // namespace twinstep::strategies

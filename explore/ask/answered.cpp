@@ -53,15 +53,17 @@ Answered without_answers(Question question) {
   return {std::move(question), std::move(scenarios), {}};
 }
 
-Outcome run_placed(Answered const& question, std::size_t place, engine::RunOptions options) try {
-  return run_step(question.scenarios[place], options);
+Outcome run_placed(Answered const& question, std::size_t place, engine::RunOptions options,
+                   MicroBatches micro_batches) try {
+  return run_step(question.scenarios[place], options, Checks::kAll, micro_batches);
 } catch (BeyondRange const& error) {
   throw InputError{fmt::format("{}: {}: {}", one_line(question.question.name()),
                                question.scenarios[place].strategy_title, error.what())};
 }
 
 void run_steps(Answered& question) {
-  question.outcomes = map_indices(question.scenarios.size(), [&](std::size_t i) { return run_placed(question, i); });
+  question.outcomes = map_indices(question.scenarios.size(),
+                                  [&](std::size_t i) { return run_placed(question, i, {}, MicroBatches::kAll); });
 }
 
 std::string unit_counted(Answered const& question) {

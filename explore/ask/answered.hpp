@@ -32,12 +32,13 @@ struct Answered {
 /// Reads and checks the scenarios; no step runs. Throws InputError.
 [[nodiscard]] Answered without_answers(Question question);
 
-/// Runs the steps, on all cores. Throws InputError for what no clock can count.
+/// Runs the steps with all their micro-batches, on all cores. Throws InputError for what no clock can count.
 void run_steps(Answered& question);
 
 /// The step of one of its scenarios. What leads beyond the clock or the count of bytes is known only here: throws
 /// InputError that names the question.
-[[nodiscard]] Outcome run_placed(Answered const& question, std::size_t place, engine::RunOptions options = {});
+[[nodiscard]] Outcome run_placed(Answered const& question, std::size_t place, engine::RunOptions options = {},
+                                 MicroBatches micro_batches = MicroBatches::kFew);
 
 /// What its rates count: "token", or "sample" where the model has no sequences.
 [[nodiscard]] std::string unit_counted(Answered const& question);

@@ -7,7 +7,6 @@
 #include "explore/ask/software.hpp"
 #include "sim/base/version.hpp"
 #include "sim/program/checks.hpp"
-#include "strategies/compile.hpp"
 
 namespace twinstep::explore {
 
@@ -21,8 +20,8 @@ Outcome run_variation(Scenario const& scenario, engine::RunOptions options) {
   return run_step(scenario, options, Checks::kNone);
 }
 
-Outcome run_step(Scenario const& scenario, engine::RunOptions options, Checks checks) {
-  auto compiled = strategies::compile(scenario.model, scenario.plan);
+Outcome run_step(Scenario const& scenario, engine::RunOptions options, Checks checks, MicroBatches micro_batches) {
+  auto compiled = strategies::compile(scenario.model, scenario.plan, micro_batches);
   if (auto const* obstacle = std::get_if<strategies::Infeasible>(&compiled))
     return reports::Infeasible{scenario.title(), obstacle->reason, obstacle->way_out};
   auto run = Run{.step = std::move(std::get<program::StepProgram>(compiled)), .timeline = {}, .summary = {}};

@@ -9,6 +9,7 @@
 #include "sim/engine/virtual_executor.hpp"
 #include "sim/program/step_program.hpp"
 #include "sim/timeline/timeline.hpp"
+#include "strategies/compile.hpp"
 
 namespace twinstep::explore {
 
@@ -30,10 +31,14 @@ using Outcome = std::variant<Run, reports::Infeasible>;
 /// takes longer than the simulation.
 enum class Checks : std::uint8_t { kAll, kNone };
 
+using strategies::MicroBatches;
+
 /// Compiles the scenario's step, checks and simulates it, and sums up what it comes to. The scenario's
-/// `network_is_free` is obeyed, whatever `options` say. Throws BeyondRange for what no clock can count. Cost: about a
-/// microsecond an operation.
-[[nodiscard]] Outcome run_step(Scenario const& scenario, engine::RunOptions options = {}, Checks checks = Checks::kAll);
+/// `network_is_free` is obeyed, whatever `options` say. Throws BeyondRange for what no clock can count. Of
+/// micro-batches that are all alike a few are run, and program and timeline leave the others out, unless all are asked
+/// for. Cost: about a microsecond an operation.
+[[nodiscard]] Outcome run_step(Scenario const& scenario, engine::RunOptions options = {}, Checks checks = Checks::kAll,
+                               MicroBatches micro_batches = MicroBatches::kFew);
 
 /// The step of a scenario that varies one whose own step has passed the checks.
 [[nodiscard]] Outcome run_variation(Scenario const& scenario, engine::RunOptions options = {});

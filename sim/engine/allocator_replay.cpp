@@ -8,12 +8,18 @@ namespace twinstep::engine {
 
 using namespace program;
 
+namespace {
+
+constexpr int kMostRepetitions = 3;
+
+}  // namespace
+
 AllocatorReplay::AllocatorReplay(Role const& role, std::span<Bytes const> sizes, hardware::Allocator const& settings,
-                                 std::optional<Bytes> capacity)
+                                 std::optional<Bytes> capacity, RepeatedBuffers repeated)
     : allocator_{settings, capacity} {
   requests_.reserve(sizes.size());
   for (std::size_t i = 0; i < sizes.size(); ++i) requests_.push_back(request_of(role, role.buffers[i], sizes[i]));
-  make_persistent(role);
+  make_persistent(role, repeated);
 }
 
 AllocatorReplay::Request AllocatorReplay::request_of(Role const& role, Buffer const& buffer, Bytes size) {
@@ -23,7 +29,7 @@ AllocatorReplay::Request AllocatorReplay::request_of(Role const& role, Buffer co
   return {size, stream.exists() ? stream : StreamId{0}, buffer.crosses_streams};
 }
 
-void AllocatorReplay::make_persistent(Role const& role) {
+void AllocatorReplay::make_persistent(Role const& role, RepeatedBuffers const& repeated) {
   constexpr auto kOrder =
       std::array{MemoryCategory::kParameters, MemoryCategory::kGradients, MemoryCategory::kOptimizer};
   auto const turn = [&](std::size_t buffer) {
@@ -33,25 +39,68 @@ void AllocatorReplay::make_persistent(Role const& role) {
   for (std::size_t i = 0; i < role.buffers.size(); ++i)
     if (role.buffers[i].is_persistent && requests_[i].bytes > Bytes{}) persistent.push_back(i);
   std::ranges::stable_sort(persistent, {}, turn);
-  for (auto const buffer : persistent)
+  auto const make = [this](std::size_t buffer) {
     requests_[buffer].block = allocator_.allocate(requests_[buffer].bytes, requests_[buffer].stream);
+  };
+  for (auto next = persistent.begin(); next != persistent.end();) {
+    auto const end =
+        std::find_if(next, persistent.end(), [&](std::size_t buffer) { return !repeated.contain(buffer); });
+    for (std::int64_t copy = 0; next != end && copy < repeated.times; ++copy) std::for_each(next, end, make);
+    std::for_each(next, end, make);
+    for (next = end; next != persistent.end() && !repeated.contain(*next); ++next) make(*next);
+  }
 }
 
 std::vector<MemoryChange> AllocatorReplay::run(std::span<BufferEvent const> step) {
-  constexpr int kMostRepetitions = 3;
   for (auto repetition = 0; repetition < kMostRepetitions; ++repetition) {
-    repeat(step);
-    if (retries_ == 0 && allocator_.reserved() == reserved_before_) break;
+    begin();
+    replay(step);
+    end();
+    if (is_settled()) break;
   }
   return std::move(changes_);
 }
 
-void AllocatorReplay::repeat(std::span<BufferEvent const> step) {
+std::optional<std::vector<MemoryChange>> AllocatorReplay::run(std::span<BufferEvent const> step,
+                                                              RepeatedEvents const& repeated) {
+  for (auto repetition = 0; repetition < kMostRepetitions; ++repetition) {
+    if (!repeat(step, repeated)) return std::nullopt;
+    if (is_settled()) break;
+  }
+  return std::move(changes_);
+}
+
+/// False if a repeated micro-batch does not leave everything where it was, or takes other blocks than the one before.
+bool AllocatorReplay::repeat(std::span<BufferEvent const> step, RepeatedEvents const& repeated) {
+  auto const [first, behind, end_of_next] = repeated;
+  begin();
+  replay(step.first(first));
+  auto const layout = allocator_.layout();
+  notes_addresses_ = true;
+  replay(step.subspan(first, behind - first));
+  auto const taken = std::exchange(addresses_, {});
+  if (allocator_.layout() != layout) return false;
+  replay(step.subspan(behind, end_of_next - behind));
+  notes_addresses_ = false;
+  if (std::exchange(addresses_, {}) != taken || allocator_.layout() != layout) return false;
+  replay(step.subspan(end_of_next));
+  end();
+  return true;
+}
+
+void AllocatorReplay::begin() {
   changes_.clear();
-  changes_.reserve(step.size());
   reserved_before_ = allocator_.reserved();
-  auto const retries = allocator_.retries();
-  for (auto const& event : step) switch (event.kind) {
+  retries_before_ = allocator_.retries();
+}
+
+void AllocatorReplay::end() {
+  retries_ = allocator_.retries() - retries_before_;
+}
+
+void AllocatorReplay::replay(std::span<BufferEvent const> events) {
+  changes_.reserve(changes_.size() + events.size());
+  for (auto const& event : events) switch (event.kind) {
       case BufferEvent::Kind::kTaken: take(event); break;
       case BufferEvent::Kind::kGivenBack: give_back(event); break;
       case BufferEvent::Kind::kLetGo:
@@ -60,7 +109,6 @@ void AllocatorReplay::repeat(std::span<BufferEvent const> step) {
         waiting_.push_back(event.buffer);
         break;
     }
-  retries_ = allocator_.retries() - retries;
 }
 
 void AllocatorReplay::take(BufferEvent const& event) {
@@ -68,6 +116,7 @@ void AllocatorReplay::take(BufferEvent const& event) {
     auto const reserved = allocator_.reserved();
     auto const retries = allocator_.retries();
     block = allocator_.allocate(bytes, stream);
+    note(block);
     if (allocator_.retries() != retries)  // it has waited for every event
       for (auto const buffer : std::exchange(waiting_, {})) changes_.push_back({event.time, buffer, false, reserved});
   }
@@ -77,6 +126,7 @@ void AllocatorReplay::take(BufferEvent const& event) {
 void AllocatorReplay::give_back(BufferEvent const& event) {
   if (auto const& request = requests_[event.buffer]; request.bytes > Bytes{}) {
     if (request.waits_for_event && std::erase(waiting_, event.buffer) == 0) return;
+    note(request.block);
     allocator_.free(request.block);
   }
   changes_.push_back({event.time, event.buffer, false, allocator_.reserved()});

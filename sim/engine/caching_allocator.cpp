@@ -103,6 +103,18 @@ void CachingAllocator::free(Block block) {
   make_free(block);
 }
 
+CachingAllocator::Layout CachingAllocator::layout() const {
+  auto is_unused = std::vector<bool>(blocks_.size());
+  for (auto const block : unused_) is_unused[block] = true;
+  auto layout = Layout{{}, capacity_, retries_};
+  for (std::size_t i = 0; i < blocks_.size(); ++i)
+    if (auto const& block = blocks_[i]; !is_unused[i])
+      layout.parts.push_back(
+          {block.pool, block.address, block.size, static_cast<std::uint8_t>(block.state), block.before == kNone});
+  std::ranges::sort(layout.parts);
+  return layout;
+}
+
 /// Leaves `size` of a block, and returns the rest: a block behind it in the same state.
 CachingAllocator::Block CachingAllocator::split(Block block, std::int64_t size) {
   auto const whole = blocks_[block];

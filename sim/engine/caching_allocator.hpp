@@ -48,6 +48,24 @@ class CachingAllocator {
   /// a retry has waited for those streams. Then it is free already, and `free` must not be called.
   void free_after_event(Block block) { blocks_[block].state = State::kWaitsForEvent; }
 
+  /// Everything on which later answers depend. Of two allocators with equal layouts one answers as the other does.
+  struct Layout {
+    struct Part {
+      std::uint32_t pool = 0;
+      std::int64_t address = 0;
+      std::int64_t size = 0;
+      std::uint8_t state = 0;
+      bool begins_segment = false;
+      auto operator<=>(Part const&) const = default;
+    };
+    std::vector<Part> parts;  ///< by pool and address
+    std::optional<Bytes> capacity;
+    std::int64_t retries = 0;
+    bool operator==(Layout const&) const = default;
+  };
+  [[nodiscard]] Layout layout() const;
+  [[nodiscard]] std::int64_t address(Block block) const { return blocks_[block].address; }
+
   [[nodiscard]] Bytes reserved() const { return reserved_; }    ///< in segments: torch.cuda.memory_reserved
   [[nodiscard]] Bytes allocated() const { return allocated_; }  ///< in blocks that are not free, roundings included
   [[nodiscard]] std::int64_t segments() const { return segments_; }  ///< expandable: pools that hold pages

@@ -4,6 +4,9 @@
 #include <array>
 #include <iterator>
 
+#include "sim/base/check.hpp"
+#include "sim/engine/memory_repetition.hpp"
+
 namespace twinstep::engine {
 
 using namespace program;
@@ -109,44 +112,60 @@ Bytes MemoryLedger::room_for_segments() const {
   return gpu.memory_capacity.value - gpu.context_memory.value - library_buffers();
 }
 
-MemoryLedger::Held MemoryLedger::held_all_the_time(std::vector<Bytes> const& sizes) const {
+MemoryLedger::Held MemoryLedger::held_all_the_time(std::vector<Bytes> const& sizes,
+                                                   RepeatedBuffers const& repeated) const {
   auto held = Held{};
   auto const at = [&](MemoryCategory category, MemorySpace space) -> Bytes& {
     return held[static_cast<std::size_t>(space)][static_cast<std::size_t>(category)];
   };
   for (std::size_t i = 0; i < sizes.size(); ++i)
-    if (auto const& buffer = role_->buffers[i]; buffer.is_persistent) at(buffer.category, buffer.space) += sizes[i];
+    if (auto const& buffer = role_->buffers[i]; buffer.is_persistent)
+      at(buffer.category, buffer.space) += sizes[i] * repeated.count(i);
   at(MemoryCategory::kContext, MemorySpace::kDevice) += machine_->cluster().node().gpu.context_memory.value;
   at(MemoryCategory::kCollectiveLibrary, MemorySpace::kDevice) += library_buffers();
   return held;
 }
 
 void MemoryLedger::append_to(timeline::Timeline& timeline, bool replays_allocator) const {
+  auto const is_told = append_to(timeline, replays_allocator, Story{events(), {}, {}});
+  TWINSTEP_CHECK(is_told, "what leaves nothing out can be told");
+}
+
+bool MemoryLedger::append_to(timeline::Timeline& timeline, bool replays_allocator, Repetition const& repetition) const {
+  auto const cell = track_.index();
+  auto story = Story{events(), {}, {repetition.first_buffer(cell), repetition.end_of_buffers(cell), repetition.times}};
+  story.repeated = repeat_events(*role_, sizes(), repetition, cell, story.events);
+  return story.repeated && append_to(timeline, replays_allocator, story);
+}
+
+bool MemoryLedger::append_to(timeline::Timeline& timeline, bool replays_allocator, Story const& story) const {
   auto const sizes = this->sizes();
-  auto const always = held_all_the_time(sizes);
+  auto const always = held_all_the_time(sizes, story.buffers);
   auto writer = SampleWriter{timeline.memory, track_};
   for (std::size_t c = 0; c < kEnumSize<MemoryCategory>; ++c)
     for (std::size_t s = 0; s < kEnumSize<MemorySpace>; ++s)
       writer.write(Time{}, static_cast<MemoryCategory>(c), static_cast<MemorySpace>(s), always[s][c]);
 
-  auto const events = this->events();
   auto const change = [&](std::uint32_t buffer, bool is_taken) { return is_taken ? sizes[buffer] : -sizes[buffer]; };
   if (!replays_allocator) {
-    for (auto const& [time, buffer, kind] : events)
+    for (auto const& [time, buffer, kind] : story.events)
       if (kind != BufferEvent::Kind::kLetGo)
         writer.write_change(time, role_->buffers[buffer], change(buffer, kind == BufferEvent::Kind::kTaken), {});
-    return;
+    return true;
   }
-  auto allocator = AllocatorReplay{*role_, sizes, machine_->cluster().allocator, room_for_segments()};
-  auto const changes = allocator.run(events);
-  timeline.memory.reserve(timeline.memory.size() + 2 * changes.size() + 1);
+  auto allocator = AllocatorReplay{*role_, sizes, machine_->cluster().allocator, room_for_segments(), story.buffers};
+  auto const changes =
+      story.repeated ? allocator.run(story.events, *story.repeated) : std::optional{allocator.run(story.events)};
+  if (!changes) return false;
+  timeline.memory.reserve(timeline.memory.size() + 2 * changes->size() + 1);
   for (std::size_t i = 0; i < sizes.size(); ++i)
     if (role_->buffers[i].is_persistent && role_->buffers[i].space == MemorySpace::kDevice)
-      writer.count_allocated(sizes[i]);
+      writer.count_allocated(sizes[i] * story.buffers.count(i));
   writer.write_fragmentation(Time{}, allocator.reserved_before());
-  for (auto const& [time, buffer, is_taken, reserved] : changes)
+  for (auto const& [time, buffer, is_taken, reserved] : *changes)
     writer.write_change(time, role_->buffers[buffer], change(buffer, is_taken), reserved);
   timeline.tracks[track_.index()].allocator = allocator.use();
+  return true;
 }
 
 }  // namespace twinstep::engine

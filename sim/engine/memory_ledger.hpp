@@ -7,6 +7,7 @@
 
 #include "sim/engine/allocator_replay.hpp"
 #include "sim/engine/machine.hpp"
+#include "sim/engine/repetition.hpp"
 #include "sim/program/step_program.hpp"
 #include "sim/timeline/timeline.hpp"
 
@@ -27,6 +28,10 @@ class MemoryLedger {
   /// the collective library's buffers), then every change. With a replay also what the allocator holds beyond that, so
   /// that all samples of the device add up to its memory in use, and the track says what the allocator did.
   void append_to(timeline::Timeline& timeline, bool replays_allocator) const;
+  /// The same of a step whose run repeats itself, with what is left out. False, and nothing of use in the timeline, if
+  /// what is held does not repeat itself.
+  [[nodiscard]] bool append_to(timeline::Timeline& timeline, bool replays_allocator,
+                               Repetition const& repetition) const;
 
  private:
   /// Lists of buffers, one list for each operation.
@@ -47,8 +52,15 @@ class MemoryLedger {
 
   using Held = std::array<std::array<Bytes, kEnumSize<program::MemoryCategory>>, kEnumSize<program::MemorySpace>>;
 
+  /// What a timeline is told: events, and which of them happen again.
+  struct Story {
+    std::vector<BufferEvent> events;
+    std::optional<RepeatedEvents> repeated;
+    RepeatedBuffers buffers;
+  };
+  [[nodiscard]] bool append_to(timeline::Timeline& timeline, bool replays_allocator, Story const& story) const;
   [[nodiscard]] std::vector<Bytes> sizes() const;
-  [[nodiscard]] Held held_all_the_time(std::vector<Bytes> const& sizes) const;
+  [[nodiscard]] Held held_all_the_time(std::vector<Bytes> const& sizes, RepeatedBuffers const& repeated) const;
   [[nodiscard]] std::vector<BufferEvent> events() const;
   [[nodiscard]] Bytes room_for_segments() const;
   [[nodiscard]] Bytes library_buffers() const;

@@ -20,6 +20,8 @@ Step::Step(StepProgram const& program, Machine const& machine, RunOptions option
       replays_(transfers_.size()) {
   clock_.expect_transfers(transfers_.size());
   for (std::size_t c = 0; c < cells_.size(); ++c) add_cell(CellId{c});
+  if (program.repeat) beginnings_ = beginnings_of(program, *states_.front().role);
+  counts_.resize(beginnings_.size());
 }
 
 void Step::add_cell(CellId id) {
@@ -136,6 +138,7 @@ void Step::begin(std::uint32_t index, OpId id) {
   auto& cell = states_[stream.cell];
   auto const& op = cell.role->operations[id.index()];
   span_of(cell, id).start = clock_.now();
+  if (stream.cell == 0 && !beginnings_.empty()) count_at_beginning(id);
   if (auto const* communication = std::get_if<Communication>(&op.work))
     arrive(index, id, *communication);
   else if (auto const* copy = std::get_if<Copy>(&op.work))

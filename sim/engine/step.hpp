@@ -11,6 +11,7 @@
 #include "sim/engine/host_paths.hpp"
 #include "sim/engine/machine.hpp"
 #include "sim/engine/memory_ledger.hpp"
+#include "sim/engine/repetition.hpp"
 #include "sim/engine/resource_map.hpp"
 #include "sim/engine/transfers.hpp"
 #include "sim/engine/virtual_executor.hpp"
@@ -34,6 +35,8 @@ class Step {
   [[nodiscard]] bool has_unfinished_operations() const { return unfinished_ > 0; }
   [[nodiscard]] std::string who_waits_for_whom() const;
   [[nodiscard]] timeline::Timeline timeline() &&;
+  /// The timeline of the whole step, of which a folded program is a part; nothing if the run does not repeat itself.
+  [[nodiscard]] std::optional<timeline::Timeline> folded_timeline() &&;
 
  private:
   static constexpr std::uint32_t kNone = 0xffff'ffff;
@@ -96,7 +99,21 @@ class Step {
   // step_report.cpp: what is told afterwards.
   [[nodiscard]] std::string describe_wait(CellState const& cell, StreamState const& stream) const;
   [[nodiscard]] std::string describe_missing(Transfer const& transfer) const;
-  [[nodiscard]] std::vector<timeline::LinkTraffic> link_traffic() const;
+  void write_facts(timeline::Timeline& out) const;
+  [[nodiscard]] std::vector<timeline::LinkTraffic> link_traffic(std::vector<double> const& carried) const;
+  [[nodiscard]] std::vector<double> carried() const;
+
+  // folded_step_report.cpp: the same where micro-batches are left out.
+  void count_at_beginning(OpId op);
+  [[nodiscard]] std::vector<CellRun> cell_runs() const;
+  void write_sums(Repetition const& repetition, timeline::Timeline& out) const;
+  void write_spans(Repetition const& repetition, timeline::Timeline& out);
+
+  /// What had been counted when a micro-batch of a folded program began.
+  struct Counts {
+    std::int64_t events = 0;
+    std::vector<double> carried;  // by resource
+  };
 
   program::StepProgram const& program_;
   Machine const& machine_;
@@ -113,6 +130,8 @@ class Step {
   std::vector<std::uint32_t> dirty_;                     // cells
   std::vector<std::unique_ptr<MessageReplay>> replays_;  // by transfer; exact only, while it runs
   std::vector<Use> uses_;                                // scratch
+  std::vector<OpId> beginnings_;                         // of the micro-batches of the first cell; folded only
+  std::vector<Counts> counts_;                           // when these began
   std::size_t unfinished_ = 0;
 };
 

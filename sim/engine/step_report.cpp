@@ -11,16 +11,21 @@ namespace twinstep::engine {
 
 using namespace program;
 
+std::vector<double> Step::carried() const {
+  auto carried = std::vector<double>(resources_.size());
+  for (std::uint32_t r = 0; r < resources_.size(); ++r) carried[r] = clock_.network().carried(r);
+  return carried;
+}
+
 // Bytes on HBM belong to kernels as well as to communication; reports of links leave it out.
-std::vector<timeline::LinkTraffic> Step::link_traffic() const {
+std::vector<timeline::LinkTraffic> Step::link_traffic(std::vector<double> const& carried) const {
   auto busiest = std::map<std::string_view, std::uint32_t>{};  // by kind
   auto const& topology = machine_.topology();
-  auto const carried = [&](std::uint32_t r) { return clock_.network().carried(r); };
   auto const busy_time = [&](std::uint32_t r) {
-    return carried(r) / topology.resource(resources_.origin(r)).bandwidth.count();
+    return carried[r] / topology.resource(resources_.origin(r)).bandwidth.count();
   };
   for (std::uint32_t r = 0; r < resources_.size(); ++r) {
-    if (carried(r) <= 0 || resources_.origin(r) == topology.hbm()) continue;
+    if (carried[r] <= 0 || resources_.origin(r) == topology.hbm()) continue;
     auto const [entry, is_new] = busiest.try_emplace(topology.resource(resources_.origin(r)).kind, r);
     if (!is_new && busy_time(r) > busy_time(entry->second)) entry->second = r;
   }
@@ -29,15 +34,15 @@ std::vector<timeline::LinkTraffic> Step::link_traffic() const {
     auto const& resource = topology.resource(resources_.origin(r));
     traffic.push_back({.name = std::string{kind},
                        .is_inter_node = resource.is_inter_node,
-                       .bytes = to_bytes(std::floor(carried(r))),
+                       .bytes = to_bytes(std::floor(carried[r])),
                        .links = resource.instances,
                        .bandwidth = resource.bandwidth});
   }
   return traffic;
 }
 
-timeline::Timeline Step::timeline() && {
-  auto out = timeline::Timeline{};
+/// What is known before anything runs.
+void Step::write_facts(timeline::Timeline& out) const {
   auto const& gpu = machine_.cluster().node().gpu;
   out.manifest.calibration = machine_.cluster().calibration;
   out.manifest.world_size = program_.grids.world_size();
@@ -55,10 +60,15 @@ timeline::Timeline Step::timeline() && {
     track.multiplicity = cell.multiplicity;
     for (auto const& stream : cell.role->streams) track.streams.emplace_back(program_.text(stream.name));
   }
+}
+
+timeline::Timeline Step::timeline() && {
+  auto out = timeline::Timeline{};
+  write_facts(out);
   for (auto const& span : spans_) out.step_time = std::max(out.step_time, span.end);
   out.spans = std::move(spans_);
   for (auto const& ledger : ledgers_) ledger.append_to(out, options_.replays_allocator);
-  out.links = link_traffic();
+  out.links = link_traffic(carried());
   out.traffic = traffic_of(transfers_, cells_, machine_.topology(), clock_.speed_changes());
   for (auto const& one : out.traffic) {
     out.wire.intra += one.bytes.intra;

@@ -23,6 +23,9 @@ struct RunOptions {
 /// and every message is simulated. Requires a well-formed program of at most as many ranks as the machine
 /// has GPUs, and element types that the GPU can compute with. The same input gives the same timeline, bit for bit.
 ///
+/// Of a folded program the whole step is told. Where the run repeats itself the micro-batches that are not written are
+/// left out of the timeline (`timeline::Repeat`), and cost nothing; else they are run.
+///
 /// @throws program::StuckProgram if ranks wait for each other for ever
 [[nodiscard]] timeline::Timeline run(program::StepProgram const& program, Machine const& machine,
                                      RunOptions options = {});

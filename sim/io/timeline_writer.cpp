@@ -300,6 +300,7 @@ void TimelineWriter::write_manifest() {
 }  // namespace
 
 std::string to_json(Timeline const& timeline) {
+  TWINSTEP_CHECK(!timeline.repeat, "a trace shows every micro-batch");
   return TimelineWriter{timeline}.write();
 }
 

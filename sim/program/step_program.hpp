@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -97,6 +98,16 @@ struct StepFacts {
   bool operator==(StepFacts const&) const = default;
 };
 
+/// A micro-batch that stands for further ones like it, which follow it in every role and are not written.
+///
+/// They are numbered on from it. What one has of its own (operations, buffers) differs from its predecessor's as the
+/// written one's does from that of the micro-batch before (`unfold`).
+struct Repeat {
+  std::int32_t micro_batch = 0;
+  std::int64_t times = 0;  ///< further ones
+  bool operator==(Repeat const&) const = default;
+};
+
 /// One training step of a whole job as data: what every rank does, on which memory, in what order. It depends on the
 /// model and the plan alone; a clock, virtual or real, gives it times.
 struct StepProgram {
@@ -106,6 +117,7 @@ struct StepProgram {
   std::vector<Variation> variations;
   std::vector<Communicator> communicators;
   std::vector<Role> roles;
+  std::optional<Repeat> repeat;  ///< in a folded program
   AdamWSettings adamw;
   StepFacts facts;
   bool operator==(StepProgram const&) const = default;
@@ -115,6 +127,9 @@ struct StepProgram {
   }
   [[nodiscard]] std::string text(ScopeId scope) const {
     return scope.exists() ? scope_text(scopes[scope.index()], names) : std::string{};
+  }
+  [[nodiscard]] std::int32_t micro_batch_of(ScopeId scope) const {
+    return scope.exists() ? scopes[scope.index()].micro_batch : Scope::kNoMicroBatch;
   }
   [[nodiscard]] Pass pass_of(ScopeId scope) const { return scope.exists() ? scopes[scope.index()].pass : Pass::kNone; }
   /// `value` on one rank.

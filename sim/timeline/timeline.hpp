@@ -107,6 +107,18 @@ struct Traffic {
   bool operator==(Traffic const&) const = default;
 };
 
+/// What is left out of a timeline: micro-batches that are like one that is there.
+struct Repeat {
+  std::int32_t micro_batch = 0;
+  std::int64_t times = 0;  ///< further ones follow it …
+  Duration period;         ///< … each so much later than the one before
+  /// From here on, for a period, ranks are busy as they are in each period that is left out.
+  Time steady_from;
+  bool operator==(Repeat const&) const = default;
+
+  [[nodiscard]] Duration length() const { return period * times; }
+};
+
 /// The record of one step. Spans are ordered by track, then by op; memory samples and traffic by track, then by time.
 struct Timeline {
   Manifest manifest;
@@ -116,10 +128,13 @@ struct Timeline {
   std::vector<Span> spans;
   std::vector<MemorySample> memory;
   std::vector<LinkTraffic> links;
-  std::vector<Traffic> traffic;  ///< its sum is `wire`; of a real clock nothing, which only counts
+  std::vector<Traffic>
+      traffic;  ///< its sum is `wire` where nothing is left out; of a real clock nothing, which only counts
   WireBytes wire;
   Duration step_time;       ///< the last end
   std::int64_t events = 0;  ///< that the executor handled
+  /// Then spans, samples and traffic of some micro-batches are left out; all times and all sums are the whole step's.
+  std::optional<Repeat> repeat = std::nullopt;
   bool operator==(Timeline const&) const = default;
 
   [[nodiscard]] std::string_view text(NameId name) const {
@@ -127,6 +142,9 @@ struct Timeline {
   }
   [[nodiscard]] std::string text(program::ScopeId scope) const {
     return scope.exists() ? program::scope_text(scopes[scope.index()], names) : std::string{};
+  }
+  [[nodiscard]] std::int32_t micro_batch_of(Span const& span) const {
+    return span.scope.exists() ? scopes[span.scope.index()].micro_batch : program::Scope::kNoMicroBatch;
   }
   [[nodiscard]] program::Pass pass_of(Span const& span) const {
     return span.scope.exists() ? scopes[span.scope.index()].pass : program::Pass::kNone;

@@ -28,6 +28,15 @@ using Schedule = std::vector<ScheduledPass>;
 /// Forward and backward of each micro-batch before the next: what a rank with the whole model does.
 [[nodiscard]] Schedule one_after_another(std::int64_t micro_batches);
 
+/// The same with a few micro-batches alone: the first ones, of which the last stands for those between, and the last
+/// ones. All of them where that leaves nothing out.
+struct FoldedSchedule {
+  Schedule passes;
+  std::int64_t stands_for_others = 0;  ///< a micro-batch
+  std::int64_t left_out = 0;           ///< micro-batches between it and the next
+};
+[[nodiscard]] FoldedSchedule one_after_another_folded(std::int64_t micro_batches);
+
 /// All forwards, then all backwards, whatever the stage. Source: Huang et al., GPipe, arXiv 1811.06965; PyTorch,
 /// torch/distributed/pipelining/schedules.py, ScheduleGPipe.
 [[nodiscard]] Schedule gpipe(std::int64_t micro_batches);

@@ -1,5 +1,6 @@
 #include "strategies/mesh/step.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <utility>
@@ -14,14 +15,14 @@ namespace {
 using namespace program;
 
 /// About how many operations a role has: the kernels, those that run again, and some communication.
-std::size_t estimate_operations(ModelWork const& model, RecomputedUnits const& recomputed, Plan const& plan) {
+std::size_t estimate_operations(ModelWork const& model, RecomputedUnits const& recomputed, std::size_t micro_batches) {
   auto kernels = std::size_t{0};
   for (std::size_t unit = 0; unit < model.units.size(); ++unit) {
     auto const& work = model.work(model.units[unit]);
     kernels +=
         work.forward.size() + recomputed.of(unit).kernels.size() + work.backward.size() + 2 * work.parameters.size();
   }
-  return kernels * static_cast<std::size_t>(accumulation(plan));
+  return kernels * micro_batches;
 }
 
 /// One direction between a role and a neighbour: messages that follow each other on a stream of their own.
@@ -83,7 +84,11 @@ class RoleWriter {
         builder_{program.role(role.name, role.where)},
         compute_{builder_.stream("compute")},
         recomputed_{role.model, plan} {
-    builder_.reserve(estimate_operations(role.model, recomputed_, plan));
+    auto const passes = static_cast<std::size_t>(std::ranges::count(
+        role.schedule, std::pair{ScheduledPass::Kind::kForward, std::size_t{0}}, [](ScheduledPass const& pass) {
+          return std::pair{pass.kind, pass.chunk};
+        }));
+    builder_.reserve(estimate_operations(role.model, recomputed_, passes));
     for (std::size_t i = 0; i < spec.groups.size(); ++i)
       groups_.push_back({spec.groups[i].name, communicators.groups[i], builder_.stream(spec.groups[i].name)});
     for (std::size_t set = 0; set < spec.sets.size(); ++set) add_set(set);

@@ -5,6 +5,10 @@ twinstep_test(unit_plan
           unit/plan_search_test.cpp unit/plan_what_if_test.cpp
   DEPENDS app_plan explore_plan reports TBB::tbb UPPER_FLOOR)
 
+# Runs whole steps beside parts of them.
+twinstep_test(property_repeated_micro_batches
+  SOURCES property/repeated_micro_batches_test.cpp DEPENDS explore_ask NOT_SANITIZED)
+
 twinstep_test(cli_plan
   SOURCES cli/plan_test.cpp
   DEPENDS sim_io tests_schema RUNS_PROGRAM)
