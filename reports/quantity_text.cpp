@@ -70,7 +70,7 @@ std::string memory_text(Bytes bytes) {
   return scaled_text(static_cast<double>(bytes.count()), kBinary);
 }
 
-std::string traffic_text(Bytes bytes) {
+std::string traffic_text(TotalBytes bytes) {
   return scaled_text(static_cast<double>(bytes.count()), kDecimal);
 }
 

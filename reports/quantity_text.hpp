@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/base/total_bytes.hpp"
 #include "sim/base/units.hpp"
 
 /// Quantities as people read them, always with their unit. Memory is binary (GiB), traffic and rates are decimal (GB).
@@ -20,7 +21,7 @@ inline constexpr std::string_view kNoValue = "–";
 [[nodiscard]] std::string memory_text(Bytes bytes);
 
 /// One decimal: "14.2 GB", "512.0 MB", "100 B".
-[[nodiscard]] std::string traffic_text(Bytes bytes);
+[[nodiscard]] std::string traffic_text(TotalBytes bytes);
 
 /// One decimal: "450.0 GB/s".
 [[nodiscard]] std::string rate_text(BytesPerSecond rate);

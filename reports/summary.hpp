@@ -70,7 +70,7 @@ struct Summary {
   std::vector<BreakdownEntry> breakdown;  ///< of the track that ends last; adds up to the step time
   std::string breakdown_rank;             ///< which track that is
 
-  timeline::WireBytes wire;
+  timeline::WireTotals wire;
   std::vector<LinkUse> links;
   std::int64_t events = 0;
 

@@ -24,6 +24,11 @@ Cell cell(std::int64_t number) {
 Cell cell(Bytes bytes) {
   return bytes.count();
 }
+/// SQLite has whole numbers of 63 bits; a larger one becomes a real one.
+Cell cell(TotalBytes total) {
+  auto const bytes = total.bytes();
+  return bytes ? cell(*bytes) : cell(static_cast<double>(total.count()));
+}
 Cell cell(Duration time) {
   return to_seconds(time).count();
 }

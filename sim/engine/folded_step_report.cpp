@@ -62,9 +62,9 @@ void Step::write_sums(Repetition const& repetition, timeline::Timeline& out) con
     auto const& first = repetition.micro_batches[cell.index()][repetition.place].operations;
     auto const is_repeated = op.index() >= first && op < repetition.first_behind(cell.index());
     auto const& folded = transfers_.folded(transfer);
-    auto const count = transfer.groups * (is_repeated ? 1 + times : 1);
-    out.wire.intra += folded.intra * count;
-    out.wire.inter += folded.inter * count;
+    auto const count = is_repeated ? 1 + times : 1;
+    out.wire.intra += TotalBytes{folded.intra * transfer.groups} * count;
+    out.wire.inter += TotalBytes{folded.inter * transfer.groups} * count;
   }
 }
 

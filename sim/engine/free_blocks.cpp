@@ -44,8 +44,7 @@ FreeBlocks::ShelfId FreeBlocks::find_or_make(std::int64_t size) {
     --index;
   } else if (!is_room(index)) {
     sizes_.insert(sizes_.begin() + static_cast<std::ptrdiff_t>(index), {size, static_cast<ShelfId>(shelves_.size())});
-    constexpr std::size_t kUsual = 16;
-    shelves_.emplace_back().places.reserve(kUsual);
+    shelves_.emplace_back();
   }
   auto const shelf = sizes_[index].shelf;
   sizes_[index].size = shelves_[shelf].size = size;

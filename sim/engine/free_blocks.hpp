@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -20,8 +21,8 @@ struct FreeBlock {
 /// size the lowest first (PyTorch's BlockComparatorSize).
 ///
 /// A step frees blocks of few sizes, and of one size mostly from the highest to the lowest: so each size has its own
-/// shelf, highest first, both adding and removing happen at its end, and the shelves used last are found at once. Cost:
-/// a search among the sizes, and linear in the blocks of one size, at worst.
+/// shelf, highest first, adding and removing happen at its ends, and the shelves used last are found at once. Cost: a
+/// search among the sizes, and linear in the blocks of one size at worst, in their middle.
 class FreeBlocks {
  public:
   using ShelfId = std::uint32_t;  ///< where the blocks of one size stand, while there are any
@@ -45,7 +46,7 @@ class FreeBlocks {
   };
   struct Shelf {
     std::int64_t size = 0;
-    std::vector<Place> places;  // the highest first; none: room for a size that comes
+    std::deque<Place> places;  // the highest first; none: room for a size that comes
   };
   struct OfSize {
     std::int64_t size = 0;

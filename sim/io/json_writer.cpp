@@ -58,6 +58,11 @@ void JsonWriter::raw(std::string_view json) {
   text_ += json;
 }
 
+void JsonWriter::value(TotalBytes bytes) {
+  before_value();
+  fmt::format_to(std::back_inserter(text_), "{}", bytes.count());
+}
+
 void JsonWriter::whole(std::int64_t number) {
   before_value();
   fmt::format_to(std::back_inserter(text_), "{}", number);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/total_bytes.hpp"
 #include "sim/base/units.hpp"
 
 namespace twinstep::io {
@@ -49,6 +50,7 @@ class JsonWriter {
   template <std::integral Integer>
   requires(!std::same_as<Integer, bool>) void value(Integer number) { whole(static_cast<std::int64_t>(number)); }
   void value(Bytes bytes) { value(bytes.count()); }
+  void value(TotalBytes bytes);
   /// In seconds.
   void value(Duration time) { value(to_seconds(time).count()); }
   template <class T>

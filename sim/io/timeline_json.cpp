@@ -46,6 +46,14 @@ Time time(Node const& node) {
   return Time{node.integer_from(0)};
 }
 
+/// A count beyond 63 bits has the precision of a double.
+TotalBytes read_total(Node const& node) {
+  constexpr auto kLargest = 0x1p63;
+  if (node.is(Node::Type::kNumber) && node.number() >= kLargest && node.number() < 0x1p127)
+    return TotalBytes::about(node.number());
+  return Bytes{node.integer_from(0)};
+}
+
 /// A complete event, but for the mark of the step and the host's launches.
 bool is_span(Node const& event) {
   auto const phase = event.find("ph");
@@ -65,7 +73,7 @@ Timeline TimelineReader::read(Node const& document) {
   timeline_.step_time = time(rest.at("step_time_ps"));
   timeline_.events = rest.at("events").integer_from(0);
   auto const wire = rest.at("wire");
-  timeline_.wire = {Bytes{wire.at("intra").integer_from(0)}, Bytes{wire.at("inter").integer_from(0)}};
+  timeline_.wire = {read_total(wire.at("intra")), read_total(wire.at("inter"))};
   for (auto const& node : rest.at("names").elements()) static_cast<void>(name(node.string()));
   if (auto const scopes = rest.find("scopes"))
     for (auto const& node : scopes->elements()) static_cast<void>(scope(node));

@@ -8,6 +8,7 @@
 
 #include "sim/base/data_type.hpp"
 #include "sim/base/ids.hpp"
+#include "sim/base/total_bytes.hpp"
 #include "sim/base/units.hpp"
 #include "sim/program/kinds.hpp"
 #include "sim/program/scope.hpp"
@@ -98,6 +99,13 @@ struct WireBytes {
   bool operator==(WireBytes const&) const = default;
 };
 
+/// The same of a whole step.
+struct WireTotals {
+  TotalBytes intra;
+  TotalBytes inter;
+  bool operator==(WireTotals const&) const = default;
+};
+
 /// What left the ranks of a track, all of them together, at an even rate from `begin` to `end`.
 struct Traffic {
   TrackId track;
@@ -130,7 +138,7 @@ struct Timeline {
   std::vector<LinkTraffic> links;
   std::vector<Traffic>
       traffic;  ///< its sum is `wire` where nothing is left out; of a real clock nothing, which only counts
-  WireBytes wire;
+  WireTotals wire;
   Duration step_time;       ///< the last end
   std::int64_t events = 0;  ///< that the executor handled
   /// Then spans, samples and traffic of some micro-batches are left out; all times and all sums are the whole step's.

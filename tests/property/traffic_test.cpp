@@ -77,7 +77,7 @@ TEST_CASE("a ring all_reduce of S bytes over 2 nodes of 8 puts 2 (n - 1) S on li
           "[engine][traffic]") {
   auto const timeline = engine::run(tests::in_place_all_reduce(16, 1 << 20), engine::Machine{two_nodes_with_rings()});
   // 30 x 4 MiB over 16 hops of which two lead to the other node.
-  CHECK(timeline.wire == timeline::WireBytes{4_MiB * 30 / 8 * 7, 4_MiB * 30 / 8});
+  CHECK(timeline.wire == timeline::WireTotals{4_MiB * 30 / 8 * 7, 4_MiB * 30 / 8});
 }
 
 TEST_CASE("no counter exceeds the rate of its link, and all end at zero", "[engine][traffic]") {

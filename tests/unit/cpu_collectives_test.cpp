@@ -24,7 +24,7 @@ void fill_sent(program::FreshBuffer const& buffer, std::span<double> values) {
 
 struct Outcome {
   std::vector<Values> received;  // by rank
-  Bytes wire;
+  TotalBytes wire;
 };
 
 Outcome outcome_of(program::StepProgram const& program, std::string_view buffer = "received") {

@@ -74,7 +74,7 @@ TEST_CASE("collectives over Gloo give what those in memory give", "[gloo]") {
   for (std::size_t ranks = 1; ranks <= 4; ++ranks) {
     auto const all = cases(static_cast<std::int64_t>(ranks));
     auto const results = SharedNumbers{ranks, all.size() * kKept};
-    auto wire = std::vector<timeline::WireBytes>{};
+    auto wire = std::vector<timeline::WireTotals>{};
     launch::run_local_ranks(static_cast<int>(ranks), [&](launch::Launch const& launch) {
       auto job = cpu::GlooJob{launch};
       auto const rank = static_cast<std::size_t>(launch.process);

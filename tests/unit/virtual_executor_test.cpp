@@ -245,7 +245,7 @@ TEST_CASE("traffic follows the speeds that flows have on links which they share"
   CHECK(timeline.traffic == std::vector<Traffic>{{track, 0_us, 2_us, {0_B, 20_KB}},
                                                  {track, 0_us, 2_us, {0_B, 20_KB}},
                                                  {track, 2_us, 4_us, {0_B, 40_KB}}});
-  CHECK(timeline.wire == timeline::WireBytes{0_B, 80_KB});
+  CHECK(timeline.wire == timeline::WireTotals{0_B, 80_KB});
 }
 
 TEST_CASE("the same program on the same machine gives the same timeline, bit for bit", "[engine]") {

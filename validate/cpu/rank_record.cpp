@@ -37,7 +37,7 @@ timeline::Timeline timeline_of(program::StepProgram const& program, std::span<Ra
   out.manifest = manifest_of(program, std::move(how));
   out.names = program.names;
   out.scopes = program.scopes;
-  out.wire = wire;
+  out.wire = {wire.intra, wire.inter};
   for (std::size_t rank = 0; rank < records.size(); ++rank) {
     auto const track = timeline::TrackId{rank};
     out.tracks.push_back(track_of(program, RankId{rank}));
