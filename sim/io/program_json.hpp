@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "sim/io/document.hpp"
 #include "sim/program/step_program.hpp"
 
 /// Step programs as JSON files.
@@ -15,9 +14,5 @@ namespace twinstep::io {
 
 /// One line for each buffer and operation; the same program always gives the same text. Cost: linear.
 [[nodiscard]] std::string to_json(program::StepProgram const& program);
-
-/// Reads what `to_json` writes; the result equals the program that was written, if that one is well-formed and was made
-/// by a builder. Throws InputError with the place for anything else, defects of the program included (`find_defects`).
-[[nodiscard]] program::StepProgram read_program(Node const& document);
 
 }  // namespace twinstep::io

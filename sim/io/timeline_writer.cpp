@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -8,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/check.hpp"
+#include "sim/io/json_text.hpp"
 #include "sim/io/json_writer.hpp"
 #include "sim/io/quantity.hpp"
 #include "sim/io/scope_json.hpp"
@@ -54,7 +54,7 @@ constexpr double kGiga = 1e9;
 /// Bytes held, by space and category.
 using Held = std::array<std::array<std::int64_t, kEnumSize<MemoryCategory>>, kEnumSize<MemorySpace>>;
 
-class TimelineWriter {
+class TimelineWriter : JsonText {
  public:
   explicit TimelineWriter(Timeline const& timeline) : timeline_{timeline} {
     for (auto const& scope : timeline.scopes) scopes_.push_back(io::scope_members(scope, timeline.names));
@@ -65,19 +65,11 @@ class TimelineWriter {
   std::string write();
 
  private:
-  template <class... Arguments>
-  void put(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Arguments>(arguments)...);
-  }
   /// Writes items, each by `write` on a line of its own, with commas between them.
   template <class Items, class Write>
   void lines(Items const& items, Write const& write) {
-    auto is_first = true;
-    for (auto const& item : items) {
-      out_ += is_first ? "\n" : ",\n";
-      is_first = false;
-      write(item);
-    }
+    if (std::ranges::begin(items) != std::ranges::end(items)) out_ += '\n';
+    list(items, "\n", write);
   }
   static std::int64_t nanoseconds(Time time) { return time.count() / 1000; }
   static std::string microseconds(std::int64_t nanoseconds) {
@@ -104,7 +96,6 @@ class TimelineWriter {
   Timeline const& timeline_;
   std::vector<std::string> scopes_;         // as members of an object
   std::vector<std::string> scope_members_;  // of a span, with the text for people
-  std::string out_;
   bool is_first_event_ = true;
   std::int64_t arrows_ = 0;
 };

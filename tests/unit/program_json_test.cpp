@@ -5,6 +5,7 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/four_ranks.hpp"
+#include "tests/support/program_reader.hpp"
 #include "tests/support/texts.hpp"
 
 using namespace twinstep;
@@ -14,7 +15,7 @@ using namespace twinstep::tests;
 namespace {
 
 StepProgram program_in(std::string text) {
-  return io::read_program(io::parse({"program.json", std::move(text)}));
+  return tests::read_program(io::parse({"program.json", std::move(text)}));
 }
 
 /// A program that has one of everything.
