@@ -55,7 +55,7 @@ void import_configuration(ImportOptions const& options, io::Source const& file) 
       case Source::kAccelerate: return scenario_of(strategies::UsersFormat::kAccelerate, file, warnings);
       case Source::kTorchtitan: return scenario_of(strategies::UsersFormat::kTorchtitan, file, warnings);
       case Source::kHfConfig:
-        return scenario_of_model(file.name, options.out ? named_from(*options.out, file.name) : file.name, warnings);
+        return scenario_of_model(file, options.out ? named_from(*options.out, file.name) : file.name, warnings);
       default: return scenario_of(strategies::UsersFormat::kDeepSpeed, file, warnings);
     }
   }();

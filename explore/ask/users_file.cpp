@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 
 #include "sim/io/document_text.hpp"
-#include "sim/io/json_writer.hpp"
+#include "sim/io/maker.hpp"
 #include "strategies/model/hf_config.hpp"
 
 namespace twinstep::explore {
@@ -35,7 +35,10 @@ io::Node over(io::Node const& base, io::Node const& patch) {
   return io::Node{io::merge(base, patch).shared_value(), patch.step()};
 }
 
-constexpr auto kPlaceholders = R"({"cluster": {"profile": "CLUSTER"}, "model": {"hf_config": "PATH/config.json"}})";
+/// A cluster to be filled in.
+io::Node unknown_cluster(io::Maker const& make) {
+  return make.object({{"profile", make.text("CLUSTER")}});
+}
 
 }  // namespace
 
@@ -66,25 +69,30 @@ std::string scenario_of(UsersFormat format, io::Source source, std::vector<std::
   auto const knows_model = !file.model.node().members().empty();
   warnings.push_back(fmt::format("{}: cannot know the cluster{}", one_line(name),
                                  knows_model ? ": fill in CLUSTER" : " and the model: fill in CLUSTER and PATH"));
-  auto scenario = io::parse({"scenario", kPlaceholders});
-  if (knows_model) scenario = io::without_member(scenario, "model");
+  auto const make = io::Maker{"scenario"};
+  auto scenario = make.object({{"cluster", unknown_cluster(make)}});
+  if (!knows_model)
+    scenario = io::with_member(scenario, "model", make.object({{"hf_config", make.text("PATH/config.json")}}));
   for (auto const* const part : {&file.cluster, &file.model, &file.training, &file.strategy})
-    scenario = io::merge(scenario, io::with_member(io::parse({"", "{}"}), part->name(), part->node()));
+    scenario = io::merge(scenario, make.object({{part->name(), part->node()}}));
   return io::document_text(scenario);
 }
 
-std::string scenario_of_model(std::string const& path, std::string const& name, std::vector<std::string>& warnings) {
-  auto const model = strategies::read_hf_config(io::parse_file(path, io::Dialect::kForeign), warnings);
+std::string scenario_of_model(io::Source const& config, std::string const& name, std::vector<std::string>& warnings) {
+  auto const& path = config.name;
+  auto const model = strategies::read_hf_config(io::parse(config, io::Dialect::kForeign), warnings);
   warnings.push_back(
       fmt::format("{}: cannot know the cluster and the strategy: fill in CLUSTER and STRATEGY", one_line(path)));
   warnings.push_back(fmt::format(
       "{}: sequence_length {} is the longest that the model takes, and micro_batch 1 a guess: say what you train with",
       one_line(path), model.max_sequence_length));
-  auto const text = fmt::format(
-      R"({{"cluster": {{"profile": "CLUSTER"}}, "model": {{"hf_config": {}}},
-           "training": {{"sequence_length": {}, "micro_batch": 1}}, "strategy": {{"name": "STRATEGY"}}}})",
-      io::json_string(name), model.max_sequence_length);
-  return io::document_text(io::parse({"scenario", text}));
+  auto const make = io::Maker{"scenario"};
+  return io::document_text(
+      make.object({{"cluster", unknown_cluster(make)},
+                   {"model", make.object({{"hf_config", make.text(name)}})},
+                   {"training", make.object({{"sequence_length", make.number(model.max_sequence_length)},
+                                             {"micro_batch", make.number(std::int64_t{1})}})},
+                   {"strategy", make.object({{"name", make.text("STRATEGY")}})}}));
 }
 
 }  // namespace twinstep::explore

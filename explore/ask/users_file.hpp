@@ -21,9 +21,9 @@ namespace twinstep::explore {
 [[nodiscard]] std::string scenario_of(strategies::UsersFormat format, io::Source source,
                                       std::vector<std::string>& warnings);
 
-/// The same for a model: its Hugging Face configuration at `path`, which the scenario calls `name`. The strategy is
+/// The same for a model: `config` is its Hugging Face configuration, which the scenario calls `name`. The strategy is
 /// left to be filled in.
-[[nodiscard]] std::string scenario_of_model(std::string const& path, std::string const& name,
+[[nodiscard]] std::string scenario_of_model(io::Source const& config, std::string const& name,
                                             std::vector<std::string>& warnings);
 
 }  // namespace twinstep::explore
