@@ -14,7 +14,7 @@
 #include "hw_profiles/cluster_document.hpp"
 #include "reports/pages/pages.hpp"
 #include "reports/render/page_text.hpp"
-#include "reports/summary_json.hpp"
+#include "reports/summary.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/document_text.hpp"
 #include "sim/io/outputs.hpp"

@@ -111,18 +111,9 @@ std::string accuracy_json(Accuracy const& accuracy) {
   out.begin_array();
   for (auto const& predictor : accuracy.predictors) write_predictor(out, accuracy, predictor);
   out.end_array();
-  out.key("families");
-  out.begin_array();
-  for (auto const& family : accuracy.families) write_family(out, family);
-  out.end_array();
-  out.key("records");
-  out.begin_array();
-  for (auto const& record : accuracy.records) write_record(out, record);
-  out.end_array();
-  out.key("findings");
-  out.begin_array();
-  for (auto const& finding : accuracy.findings) out.value(finding);
-  out.end_array();
+  write_array(out, "families", accuracy.families, write_family);
+  write_array(out, "records", accuracy.records, write_record);
+  write_values(out, "findings", accuracy.findings);
   out.end_object();
   return std::move(out).finish();
 }

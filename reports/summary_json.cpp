@@ -1,7 +1,6 @@
-#include "reports/summary_json.hpp"
-
 #include <optional>
 
+#include "reports/summary.hpp"
 #include "sim/io/json_writer.hpp"
 
 namespace twinstep::reports {
@@ -101,15 +100,12 @@ void write_does_not_fit(JsonWriter& json, Summary const& summary) {
 void write_time(JsonWriter& json, Summary const& summary) {
   json.member("exposed_communication_s", summary.exposed_communication);
   json.member("communication_s", summary.communication);
-  json.key("breakdown");
-  json.begin_array();
-  for (auto const& entry : summary.breakdown) {
-    json.begin_object();
-    json.member("name", breakdown_name(entry));
-    json.member("seconds", entry.time);
-    json.end_object();
-  }
-  json.end_array();
+  write_array(json, "breakdown", summary.breakdown, [](io::JsonWriter& out, auto const& entry) {
+    out.begin_object();
+    out.member("name", breakdown_name(entry));
+    out.member("seconds", entry.time);
+    out.end_object();
+  });
 }
 
 void write_network(JsonWriter& json, Summary const& summary) {
@@ -118,19 +114,16 @@ void write_network(JsonWriter& json, Summary const& summary) {
   json.member("intra", summary.wire.intra);
   json.member("inter", summary.wire.inter);
   json.end_object();
-  json.key("links");
-  json.begin_array();
-  for (auto const& link : summary.links) {
-    json.begin_object();
-    json.member("name", link.traffic.name);
-    json.member("is_inter_node", link.traffic.is_inter_node);
-    json.member("links", link.traffic.links);
-    json.member("bytes", link.traffic.bytes);
-    json.member("bytes_per_s", link.traffic.bandwidth.count());
-    json.member("utilisation", link.utilisation);
-    json.end_object();
-  }
-  json.end_array();
+  write_array(json, "links", summary.links, [](io::JsonWriter& out, auto const& link) {
+    out.begin_object();
+    out.member("name", link.traffic.name);
+    out.member("is_inter_node", link.traffic.is_inter_node);
+    out.member("links", link.traffic.links);
+    out.member("bytes", link.traffic.bytes);
+    out.member("bytes_per_s", link.traffic.bandwidth.count());
+    out.member("utilisation", link.utilisation);
+    out.end_object();
+  });
 }
 
 void write_interval(JsonWriter& json, Summary const& summary) {
@@ -147,33 +140,24 @@ void write_why(JsonWriter& json, Why const& why) {
   json.begin_object();
   json.member("communication_free_s", why.without_communication);
   json.member("communication_costs_s", why.communication());
-  json.key("changes");
-  json.begin_array();
-  for (auto const& change : why.changes) {
-    json.begin_object();
-    json.member("name", change.name);
-    json.key("set");
-    json.begin_array();
-    for (auto const& setting : change.settings) json.value(setting);
-    json.end_array();
-    json.member("hardware", change.is_hardware);
-    json.member("step_time_s", change.step_time);
-    json.member("saves_s", why.step_time - change.step_time);
-    json.member("fits", change.fits);
-    json.end_object();
-  }
-  json.end_array();
-  json.key("assumptions");
-  json.begin_array();
-  for (auto const& assumption : why.assumptions) {
-    json.begin_object();
-    json.member("assumed", assumption.what);
-    json.member("otherwise", io::text_of(assumption.otherwise));
-    json.member("step_time_s", assumption.step_time);
-    json.member("throughput_ratio", assumption.throughput);
-    json.end_object();
-  }
-  json.end_array();
+  write_array(json, "changes", why.changes, [&](io::JsonWriter& out, auto const& change) {
+    out.begin_object();
+    out.member("name", change.name);
+    write_values(out, "set", change.settings);
+    out.member("hardware", change.is_hardware);
+    out.member("step_time_s", change.step_time);
+    out.member("saves_s", why.step_time - change.step_time);
+    out.member("fits", change.fits);
+    out.end_object();
+  });
+  write_array(json, "assumptions", why.assumptions, [](io::JsonWriter& out, auto const& assumption) {
+    out.begin_object();
+    out.member("assumed", assumption.what);
+    out.member("otherwise", io::text_of(assumption.otherwise));
+    out.member("step_time_s", assumption.step_time);
+    out.member("throughput_ratio", assumption.throughput);
+    out.end_object();
+  });
   json.end_object();
 }
 

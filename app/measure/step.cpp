@@ -108,15 +108,12 @@ void write_step(io::JsonWriter& json, measure::StepRuns const& runs, reports::Su
   for (auto const pass : kPasses)
     json.member(fmt::format("{}_s", name_of(pass)), time_of(runs.median, last_track(runs.median), pass));
   json.member("exposed_communication_s", summary.exposed_communication);
-  json.key("breakdown");
-  json.begin_array();
-  for (auto const& entry : summary.breakdown) {
-    json.begin_object();
-    json.member("name", reports::breakdown_name(entry));
-    json.member("seconds", entry.time);
-    json.end_object();
-  }
-  json.end_array();
+  write_array(json, "breakdown", summary.breakdown, [&](io::JsonWriter& out, auto const& entry) {
+    out.begin_object();
+    out.member("name", reports::breakdown_name(entry));
+    out.member("seconds", entry.time);
+    out.end_object();
+  });
 }
 
 /// What only this program knows of the timeline.

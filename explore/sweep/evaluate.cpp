@@ -1,5 +1,3 @@
-#include "explore/sweep/evaluate.hpp"
-
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -8,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "explore/ask/question.hpp"
+#include "explore/sweep/workers.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/document_text.hpp"
 #include "sim/io/document_value.hpp"

@@ -34,8 +34,6 @@ class Parameters {
   /// Whether another unit uses a parameter of `unit` too.
   [[nodiscard]] bool is_shared(std::size_t unit) const { return is_shared_[unit]; }
 
-  /// Leaf modules: tensors of a unit whose names differ in their last part only ("self_attn.q_proj.weight", ".bias").
-  [[nodiscard]] std::size_t module_count() const { return first_of_module_.size(); }
   [[nodiscard]] ModuleId module_of(ParameterId id) const { return module_of_[id.index()]; }
   /// Their parameters, in registration order.
   [[nodiscard]] std::span<ParameterId const> parameters_of(ModuleId module) const {

@@ -2,7 +2,6 @@
 
 #include <benchmark/benchmark.h>
 
-#include "explore/sweep/evaluate.hpp"
 #include "explore/sweep/workers.hpp"
 
 /// What a point of a sweep costs us, from its number to its row, for LLaMA-2-7B and four sharded strategies on growing

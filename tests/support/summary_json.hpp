@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "reports/summary_json.hpp"
+#include "reports/summary.hpp"
 
 namespace twinstep::tests {
 

@@ -1,6 +1,6 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/programs.hpp"
-#include "validate/cuda/memory_plan.hpp"
+#include "validate/cuda/rank_run.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;

@@ -1,5 +1,5 @@
-#include "explore/sweep/evaluate.hpp"
 #include "explore/sweep/spec.hpp"
+#include "explore/sweep/workers.hpp"
 #include "sim/base/input_error.hpp"
 #include "tests/cli/sweep_support.hpp"
 #include "tests/support/catch.hpp"

@@ -1,8 +1,8 @@
-#include "validate/cuda/memory_plan.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <list>
+
+#include "validate/cuda/rank_run.hpp"
 
 namespace twinstep::cuda {
 namespace {
