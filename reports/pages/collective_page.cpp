@@ -12,13 +12,13 @@ namespace {
 using reports::CollectiveSweep;
 using reports::kNoValue;
 using reports::Section;
-using Row = CollectiveSweep::Row;
+using SizeRow = CollectiveSweep::Row;
 
 double gigabytes(BytesPerSecond rate) {
   return rate.count() / 1e9;
 }
 
-reports::ChartPoint point_of(Row const& row) {
+reports::ChartPoint point_of(SizeRow const& row) {
   auto point = reports::ChartPoint{.x = static_cast<double>(row.size.count()),
                                    .y = gigabytes(row.bus_bandwidth),
                                    .note = fmt::format("{}, {}, {} channels, {}", row.algorithm, row.protocol,
@@ -48,7 +48,7 @@ Section bandwidth_section(CollectiveSweep const& sweep, std::string const& title
 }
 
 /// Adds the busiest link of each kind at the largest size.
-void add_links(Section& section, Row const& row) {
+void add_links(Section& section, SizeRow const& row) {
   auto table = reports::PageTable{.title = fmt::format("Links at {}", reports::memory_text(row.size)),
                                   .headers = {"busiest link", "bytes", "busy"}};
   for (auto const& link : row.links)
@@ -81,7 +81,7 @@ reports::Page collective_page(CollectiveSweep const& sweep) {
                 {"fidelity", sweep.fidelity}};
   page.sections.push_back(bandwidth_section(sweep, page.title));
   if (!sweep.rows.empty()) add_links(page.sections.back(), sweep.rows.back());
-  if (auto const beyond = std::ranges::count_if(sweep.rows, &Row::is_extrapolated); beyond > 0)
+  if (auto const beyond = std::ranges::count_if(sweep.rows, &SizeRow::is_extrapolated); beyond > 0)
     page.sections.back().notes.push_back(fmt::format(
         "{} of {} sizes are extrapolated: beyond the sweeps, ranks or sizes that the cluster was calibrated on", beyond,
         sweep.rows.size()));
