@@ -1,6 +1,7 @@
 #include "sim/collectives/replay.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -30,22 +31,57 @@ std::int64_t step_count(std::vector<StepRun> const& runs) {
   return count;
 }
 
+std::int64_t chunks_sent(Replay const& replay, std::int64_t rank) {
+  auto const& schedule = replay.schedule;
+  auto const& stages = replay.stages;
+  auto chunks = std::int64_t{0};
+  if (stages.count > 0) {
+    for (auto const& sent : stages.sent_by(rank)) chunks += sent.chunk_count * stages.pieces;
+    return chunks;
+  }
+  for (auto step = std::int64_t{0}; step < schedule.steps; ++step)
+    for (auto lane = std::int64_t{0}; lane < schedule.lanes; ++lane)
+      if (auto const message = schedule.message(rank, step, lane)) chunks += message->chunk_count;
+  return chunks;
+}
+
 /// What a byte that a participant sends takes at least, so that all of its bytes take as long as the folded phases
 /// say. Ranks 0 and 1 are looked at: where there is a least time, the one or the other sends as much as anyone.
 double least_per_byte(FoldRequest const& request, Replay const& replay) {
   auto least = Duration{};
   for (auto const& phase : fold_as(request).phases) least += phase.least;
   if (least == Duration{}) return 0;
-  auto most = std::int64_t{0};  // chunks
-  for (auto rank = std::int64_t{0}; rank < 2; ++rank) {
-    auto chunks = std::int64_t{0};
-    for (auto step = std::int64_t{0}; step < replay.schedule.steps; ++step)
-      for (auto lane = std::int64_t{0}; lane < replay.schedule.lanes; ++lane)
-        if (auto const message = replay.schedule.message(rank, step, lane)) chunks += message->chunk_count;
-    most = std::max(most, chunks);
-  }
+  auto const most = std::max(chunks_sent(replay, 0), chunks_sent(replay, 1));
   if (most == 0) return 0;
   return static_cast<double>(least.count()) / (static_cast<double>(most) * replay.chunk_bytes);
+}
+
+/// The first piece passes stage k in step k.
+Stages stages_of(Replay const& replay) {
+  auto const& schedule = replay.schedule;
+  auto const all = replay.participants();
+  auto stages = Stages{.count = schedule.steps - (schedule.pieces - 1), .pieces = schedule.pieces};
+  auto const lanes = schedule.lanes / stages.count;
+  stages.arrivals.resize(static_cast<std::size_t>(all * (stages.count + 1)));
+  stages.first.push_back(0);
+  for (auto from = std::int64_t{0}; from < all; ++from) {
+    for (auto lane = std::int64_t{0}; lane < schedule.lanes; ++lane) {
+      auto const stage = lane / lanes;
+      auto const message = schedule.message(from, stage, lane);
+      if (!message) continue;
+      stages.sent.push_back({static_cast<std::uint32_t>(stage), static_cast<std::uint32_t>(lane),
+                             static_cast<std::uint32_t>(message->to),
+                             static_cast<std::uint32_t>(message->chunk_count)});
+      ++stages.arrivals[static_cast<std::size_t>(message->to * (stages.count + 1) + stage + 1)];
+    }
+    stages.first.push_back(static_cast<std::uint32_t>(stages.sent.size()));
+  }
+  for (auto p = std::int64_t{0}; p < all; ++p) {
+    auto const of = std::span{stages.arrivals}.subspan(static_cast<std::size_t>(p * (stages.count + 1)),
+                                                       static_cast<std::size_t>(stages.count + 1));
+    std::partial_sum(of.begin(), of.end(), of.begin());
+  }
+  return stages;
 }
 
 std::vector<std::uint16_t> count_arrivals(Replay const& replay) {
@@ -81,8 +117,9 @@ Replay replay_of(FoldRequest const& request) {
     replay.efficiency.inside *= request.placement.ring_share(held);
   replay.chunk_bytes = static_cast<double>(request.size.count()) / static_cast<double>(replay.schedule.chunks);
   replay.memory_bytes_per_wire_byte = request.cluster.library.memory_bytes_per_wire_byte.value;
+  if (replay.schedule.pieces > 1) replay.stages = stages_of(replay);
   replay.least_per_byte = least_per_byte(request, replay);
-  if (replay.schedule.arrivals == nullptr) replay.counted = count_arrivals(replay);
+  if (replay.schedule.arrivals == nullptr && replay.stages.count == 0) replay.counted = count_arrivals(replay);
   return replay;
 }
 

@@ -41,6 +41,13 @@ void ring_on_flat_switch(benchmark::State& state) {
       CollectiveKind::kAllReduce, collectives::Algorithm::kRing);
 }
 
+/// A pipeline of pieces up and down two trees of ranks.
+void tree_on_flat_switch(benchmark::State& state) {
+  auto const ranks = state.range(0);
+  run(state, tests::flat_cluster(ranks, 50_GBps, 1_us), {ranks, {{ranks, 1}}, 0, 1, 0, 1, 1},
+      CollectiveKind::kAllReduce, collectives::Algorithm::kTree);
+}
+
 /// Lanes over nodes of 8: NVLink ports shared by seven messages.
 void ring_on_nodes(benchmark::State& state) {
   auto const nodes = state.range(0);
@@ -88,6 +95,7 @@ void solve_chain(benchmark::State& state) {
 }  // namespace
 
 BENCHMARK(ring_on_flat_switch)->RangeMultiplier(4)->Range(64, 4096)->Unit(benchmark::kMillisecond);
+BENCHMARK(tree_on_flat_switch)->Arg(64)->Arg(256)->Unit(benchmark::kMillisecond);
 BENCHMARK(ring_on_nodes)->Arg(2)->Arg(8)->Arg(16)->Unit(benchmark::kMillisecond);
 BENCHMARK(all_to_all_on_nodes)->Arg(2)->Arg(8)->Arg(32)->Unit(benchmark::kMillisecond);
 BENCHMARK(solve_chain)->RangeMultiplier(10)->Range(10, 100'000)->Unit(benchmark::kMicrosecond);

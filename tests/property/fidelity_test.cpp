@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <ranges>
 
 #include "sim/collectives/dispatch.hpp"
 #include "sim/collectives/replay.hpp"
@@ -207,4 +208,41 @@ TEST_CASE("a schedule counts its arrivals as its messages say", "[schedule][prop
           INFO(name_of(kind) << " by " << name_of(entry.algorithm) << ", " << ranks << " ranks, " << per_node);
           CHECK(wrong == 0);
         }
+}
+
+TEST_CASE("the stages of a pipeline say what its schedule says of every step", "[schedule][property]") {
+  for (auto const nodes : {2, 3, 5}) {
+    auto const cluster = machine(nodes, true, 8);
+    auto const topology = topology::Topology{cluster};
+    auto const placement = Placement{{nodes * 2, {{nodes, 2}}, 0, 1, 0, 1, 1}, cluster, topology};
+    auto request = FoldRequest{CollectiveKind::kAllReduce, 4_MiB, placement, cluster, topology};
+    request.algorithm = Algorithm::kTree;
+    auto const replay = replay_of(request);
+    auto const& schedule = replay.schedule;
+    auto const& stages = replay.stages;
+    REQUIRE(schedule.pieces > 1);
+    REQUIRE(stages.count == schedule.steps - schedule.pieces + 1);
+    auto wrong = 0;
+    for (auto step = std::int64_t{0}; step < schedule.steps; ++step) {
+      auto arrivals = std::vector<std::int64_t>(static_cast<std::size_t>(schedule.ranks));
+      for (auto from = std::int64_t{0}; from < schedule.ranks; ++from) {
+        auto sent = stages.sent_by(from) | std::views::filter([&](Stages::Sent const& each) {
+                      return each.stage >= stages.first_at_work(step) && each.stage <= stages.last_at_work(step);
+                    });
+        auto next = sent.begin();
+        for (auto lane = std::int64_t{0}; lane < schedule.lanes; ++lane) {
+          auto const message = schedule.message(from, step, lane);
+          if (!message) continue;
+          ++arrivals[static_cast<std::size_t>(message->to)];
+          wrong += next != sent.end() && next->lane == lane && next->to == message->to ? 0 : 1;
+          if (next != sent.end()) ++next;
+        }
+        wrong += next == sent.end() ? 0 : 1;
+      }
+      for (auto to = std::int64_t{0}; to < schedule.ranks; ++to)
+        wrong += arrivals[static_cast<std::size_t>(to)] == replay.arrivals(to, step) ? 0 : 1;
+    }
+    INFO(nodes << " nodes");
+    CHECK(wrong == 0);
+  }
 }

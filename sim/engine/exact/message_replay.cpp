@@ -71,23 +71,33 @@ void MessageReplay::enter(FlowClock& clock, std::uint32_t rank) {
   auto& self = ranks_[rank];
   auto const step = self.step;
   self.sent = 0;
-  for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
-    auto const sent = schedule.message(rank, step, lane);
-    if (!sent) continue;
-    ++self.sent;
-    auto const index = rank * lanes_ + lane;
-    auto& message = messages_[index];
-    message.to = static_cast<std::uint32_t>(sent->to);
-    message.bytes = schedule.splits.is_even() ? static_cast<double>(sent->chunk_count) * replay_->chunk_bytes
-                                              : static_cast<double>(schedule.splits.count(rank, sent->to));
-    auto& receiver = ranks_[message.to];
-    if (receiver.step == step)
-      begin(clock, index, step);
-    else
-      message.next_waiting = std::exchange(receiver.waiting, index);
+  if (auto const& stages = replay_->stages; stages.count > 0) {
+    for (auto const& sent : stages.sent_by(rank))
+      if (sent.stage >= stages.first_at_work(step) && sent.stage <= stages.last_at_work(step))
+        send(clock, rank, sent.lane, sent.to, static_cast<double>(sent.chunk_count) * replay_->chunk_bytes);
+  } else {
+    for (std::uint32_t lane = 0; lane < lanes_; ++lane)
+      if (auto const sent = schedule.message(rank, step, lane))
+        send(clock, rank, lane, static_cast<std::uint32_t>(sent->to),
+             schedule.splits.is_even() ? static_cast<double>(sent->chunk_count) * replay_->chunk_bytes
+                                       : static_cast<double>(schedule.splits.count(rank, sent->to)));
   }
   self.unfinished = static_cast<std::uint16_t>(self.sent + replay_->arrivals(rank, step));
   if (self.waiting != kNone) begin_waiting(clock, rank);
+}
+
+void MessageReplay::send(FlowClock& clock, std::uint32_t rank, std::uint32_t lane, std::uint32_t to, double bytes) {
+  auto& self = ranks_[rank];
+  ++self.sent;
+  auto const index = rank * lanes_ + lane;
+  auto& message = messages_[index];
+  message.to = to;
+  message.bytes = bytes;
+  auto& receiver = ranks_[to];
+  if (receiver.step == self.step)
+    begin(clock, index, self.step);
+  else
+    message.next_waiting = std::exchange(receiver.waiting, index);
 }
 
 /// Those of later steps go on waiting.

@@ -53,6 +53,7 @@ class MessageReplay {
   }
   void go_on(FlowClock& clock, std::uint32_t rank);
   void enter(FlowClock& clock, std::uint32_t rank);
+  void send(FlowClock& clock, std::uint32_t rank, std::uint32_t lane, std::uint32_t to, double bytes);
   void begin(FlowClock& clock, std::uint32_t message, std::int64_t step) const;
   void begin_waiting(FlowClock& clock, std::uint32_t rank);
   void count_down(FlowClock& clock, std::uint32_t rank);
