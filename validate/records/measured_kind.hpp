@@ -22,9 +22,8 @@ struct MeasuredKind {
 inline constexpr auto kSendReceive = MeasuredKind{std::nullopt};
 
 /// Their words in records: collectives in their order, then send and receive.
-inline constexpr auto kMeasuredWords =
-    std::to_array<std::string_view>({"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "gather",
-                                     "scatter", "alltoall", "sendrecv"});
+inline constexpr auto kMeasuredWords = std::to_array<std::string_view>(
+    {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "gather", "scatter", "alltoall", "sendrecv"});
 
 [[nodiscard]] constexpr std::string_view word_of(MeasuredKind kind) {
   return kind.collective ? kMeasuredWords[static_cast<std::size_t>(*kind.collective)] : kMeasuredWords.back();

@@ -1,7 +1,6 @@
 #include "validate/records/step_record.hpp"
 
 #include <algorithm>
-
 #include <array>
 
 #include <fmt/format.h>
