@@ -19,6 +19,23 @@ std::uint32_t FluidNetwork::add_resource(BytesPerSecond rate) {
   return static_cast<std::uint32_t>(resources_.size() - 1);
 }
 
+inline FluidNetwork::Task FluidNetwork::task_of(std::span<Use const> uses, Duration least) const {
+  struct {
+    double bytes = 0;
+    double capacity = 1;
+  } tightest;  // of its resources
+  for (auto const& use : uses) {
+    auto const capacity = resources_[use.resource].capacity;
+    if (use.bytes * tightest.capacity <= tightest.bytes * capacity) continue;
+    tightest = {use.bytes, capacity};
+  }
+  auto const least_seconds = to_seconds(least).count();
+  auto const work =
+      tightest.bytes > 0 ? tightest.bytes : least_seconds;  // its own speed then is 1: "bytes" are seconds
+  TWINSTEP_CHECK(work > 0, "an activity has something to do");
+  return {work, work / std::max(tightest.bytes / tightest.capacity, least_seconds)};
+}
+
 std::uint32_t FluidNetwork::start(Time now, Time begins, std::span<Use const> uses, Duration least) {
   auto const index = new_activity();
   auto& activity = activities_[index];
@@ -51,23 +68,6 @@ std::uint32_t FluidNetwork::start(Time now, Time begins, std::span<Use const> us
     fresh_.push_back(index);
   }
   return index;
-}
-
-FluidNetwork::Task FluidNetwork::task_of(std::span<Use const> uses, Duration least) const {
-  struct {
-    double bytes = 0;
-    double capacity = 1;
-  } tightest;  // of its resources
-  for (auto const& use : uses) {
-    auto const capacity = resources_[use.resource].capacity;
-    if (use.bytes * tightest.capacity <= tightest.bytes * capacity) continue;
-    tightest = {use.bytes, capacity};
-  }
-  auto const least_seconds = to_seconds(least).count();
-  auto const work =
-      tightest.bytes > 0 ? tightest.bytes : least_seconds;  // its own speed then is 1: "bytes" are seconds
-  TWINSTEP_CHECK(work > 0, "an activity has something to do");
-  return {work, work / std::max(tightest.bytes / tightest.capacity, least_seconds)};
 }
 
 void FluidNetwork::change_least(std::uint32_t index, Time now, std::span<Use const> uses, Duration least) {
