@@ -89,7 +89,7 @@ function(twinstep_library name)
 endfunction()
 
 # twinstep_module(NAME SOURCES … PRIVATE …): a part of the program that stands on large libraries and is loaded where it is
-# asked for (sim/base/module.hpp). It lies beside the program, which is built with all of them.
+# asked for (sim/base/module.hpp). It lies beside the program.
 set_property(GLOBAL PROPERTY TWINSTEP_MODULES "")
 function(twinstep_module name)
   cmake_parse_arguments(ARG "" "" "SOURCES;PRIVATE" ${ARGN})
