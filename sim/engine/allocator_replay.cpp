@@ -70,19 +70,30 @@ std::optional<std::vector<MemoryChange>> AllocatorReplay::run(std::span<BufferEv
   return std::move(changes_);
 }
 
-/// False if a repeated micro-batch does not leave everything where it was, or takes other blocks than the one before.
+/// A repeated micro-batch must leave everything where it was, and the next one take the same blocks. Or two of them
+/// must, in turn, where their number is even.
 bool AllocatorReplay::repeat(std::span<BufferEvent const> step, RepeatedEvents const& repeated) {
-  auto const [first, behind, end_of_next] = repeated;
+  auto const [times, before, first, behind, end_of_next] = repeated;
+  struct Part {
+    CachingAllocator::Layout from;
+    std::vector<std::int64_t> taken;
+    bool operator==(Part const&) const = default;
+  };
+  auto const replay_part = [&](std::size_t begin, std::size_t end) {
+    auto from = allocator_.layout();
+    replay(step.subspan(begin, end - begin));
+    return Part{std::move(from), std::exchange(addresses_, {})};
+  };
   begin();
-  replay(step.first(first));
-  auto const layout = allocator_.layout();
+  replay(step.first(before));
   notes_addresses_ = true;
-  replay(step.subspan(first, behind - first));
-  auto const taken = std::exchange(addresses_, {});
-  if (allocator_.layout() != layout) return false;
-  replay(step.subspan(behind, end_of_next - behind));
+  auto const earlier = replay_part(before, first);
+  auto const written = replay_part(first, behind);
+  auto const next = replay_part(behind, end_of_next);
   notes_addresses_ = false;
-  if (std::exchange(addresses_, {}) != taken || allocator_.layout() != layout) return false;
+  auto const repeats = next == written && allocator_.layout() == written.from;
+  auto const alternates = times % 2 == 0 && next == earlier && allocator_.layout() == written.from;
+  if (!repeats && !alternates) return false;
   replay(step.subspan(end_of_next));
   end();
   return true;

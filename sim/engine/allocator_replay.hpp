@@ -31,9 +31,11 @@ struct MemoryChange {
   Bytes reserved;
 };
 
-/// Events of a micro-batch that stands for `times` further ones, which are not among the events: those up to `behind`;
-/// up to `end` come those of the next one, which is like it.
+/// Events of a micro-batch that stands for `times` further ones, which are not among the events: those up to `behind`.
+/// From `before` on come those of the one before it, up to `end` those of the next one, which are like them.
 struct RepeatedEvents {
+  std::int64_t times = 0;
+  std::size_t before = 0;
   std::size_t first = 0;
   std::size_t behind = 0;
   std::size_t end = 0;

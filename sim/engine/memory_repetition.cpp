@@ -24,8 +24,11 @@ class Repeater {
 
   std::optional<RepeatedEvents> repeat() {
     auto const place = repetition_.place;
-    auto const found = RepeatedEvents{begin_of(place), begin_of(place + 1), begin_of(place + 2)};
-    if (!are_alike(found) || !leaves_nothing(found) || !move_behind(found)) return std::nullopt;
+    auto const found = RepeatedEvents{repetition_.times, begin_of(place - 1), begin_of(place), begin_of(place + 1),
+                                      begin_of(place + 2)};
+    if (!are_alike(found.before, found.first, found.behind) || !are_alike(found.first, found.behind, found.end))
+      return std::nullopt;
+    if (!leaves_nothing(found) || !move_behind(found)) return std::nullopt;
     return found;
   }
 
@@ -47,8 +50,8 @@ class Repeater {
     return static_cast<std::size_t>(found - events_.begin());
   }
 
-  [[nodiscard]] bool are_alike(RepeatedEvents const& repeated) const {
-    auto const [first, behind, end] = repeated;
+  /// Whether the events up to `behind` are like those from there on.
+  [[nodiscard]] bool are_alike(std::size_t first, std::size_t behind, std::size_t end) const {
     auto const all = std::span{std::as_const(events_)};
     return std::ranges::equal(all.subspan(first, behind - first), all.subspan(behind, end - behind),
                               [this](BufferEvent const& one, BufferEvent const& next) { return is_alike(one, next); });

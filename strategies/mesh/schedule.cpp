@@ -25,12 +25,13 @@ Schedule one_after_another(std::int64_t micro_batches) {
 // A step has settled after three or four micro-batches as a rule, and three alike are needed to see it. Behind the gap
 // lies one more like them, before the last, which is not.
 FoldedSchedule one_after_another_folded(std::int64_t micro_batches) {
-  constexpr auto kFirst = std::int64_t{6};
+  // An even number is left out: some steps use two sets of blocks of memory in turn.
   constexpr auto kLast = std::int64_t{2};
-  auto const left_out = micro_batches - kFirst - kLast;
+  auto const first = 6 + micro_batches % 2;
+  auto const left_out = micro_batches - first - kLast;
   if (left_out <= 0) return {one_after_another(micro_batches), 0, 0};
-  auto folded = FoldedSchedule{{}, kFirst - 1, left_out};
-  add_one_after_another(0, kFirst, folded.passes);
+  auto folded = FoldedSchedule{{}, first - 1, left_out};
+  add_one_after_another(0, first, folded.passes);
   add_one_after_another(micro_batches - kLast, micro_batches, folded.passes);
   return folded;
 }
