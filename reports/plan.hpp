@@ -29,7 +29,7 @@ struct PlannedStep {
   bool is_continued = false;  ///< the step is long: its first micro-batches were simulated, and those after repeat them
   std::string recompute;      ///< "none", "selective", "full every 2"
   std::string offload;        ///< "none", "optimizer", "parameters + activations", "optimizer (NVMe)"
-  Seconds estimate;           ///< of the step, in closed form
+  Seconds bound;              ///< the step takes no less, as was known before it was simulated
   Duration step_time;
   Duration exposed;  ///< of it: waits for communication with no kernel running
   TokensPerSecond token_rate;
@@ -78,7 +78,7 @@ struct WhatIf {
   std::string note;  ///< why there is no answer, or no effect, and what binds then; empty elsewhere
 };
 
-/// The soonest that the job ends on any number of GPUs, lost work included; which number it is, estimates tell.
+/// The soonest that the job ends on any number of GPUs, lost work included.
 struct Soonest {
   std::int64_t gpus = 1;
   Seconds time;

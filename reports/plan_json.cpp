@@ -98,7 +98,7 @@ void write_plan(JsonWriter& json, PlannedStep const& plan, Goal const& goal) {
   json.member("offload", plan.offload);
   json.member("step_time_s", plan.step_time);
   json.member("exposed_communication_s", plan.exposed);
-  json.member("closed_form_s", plan.estimate.count());
+  json.member("closed_form_s", plan.bound.count());
   json.member("tokens_per_s", plan.token_rate.count());
   json.member("counted", plan.counted);
   json.member("mfu", plan.mfu);

@@ -90,7 +90,7 @@ PlannedStep read_plan(io::Node const& plan, Goal const& goal) {
                          .accumulation = plan.at("accumulation").integer(),
                          .recompute = text_at(plan, "recompute"),
                          .offload = text_at(plan, "offload"),
-                         .estimate = seconds_at(plan, "closed_form_s").value_or(Seconds{}),
+                         .bound = seconds_at(plan, "closed_form_s").value_or(Seconds{}),
                          .step_time = step_time_of(plan),
                          .exposed = to_duration(seconds_at(plan, "exposed_communication_s").value_or(Seconds{})),
                          .token_rate = TokensPerSecond{plan.at("tokens_per_s").number()},

@@ -20,6 +20,19 @@ double loss_scale(ModelSpec const& model, Plan const& plan) {
   return 2.0 * averaged / (static_cast<double>(plan.batch.global_batch) * static_cast<double>(mlp->widths.back()));
 }
 
+/// Every rank does the same, with the whole model.
+StepSpec step_of(ModelSpec const& model, Plan const& plan, Schedule schedule) {
+  auto work = planned_work(model, plan);
+  auto const all = UnitRange{0, work.units.size()};
+  auto groups = RankGroups{plan.parallel.ranks, inner_group(plan)};
+  auto step = StepSpec{.grids = {groups.grid()}};
+  step.model_flops_per_micro_batch = work.model_flops_per_micro_batch;
+  step.roles.push_back(
+      {.name = "data-parallel rank", .model = std::move(work), .chunks = {all}, .schedule = std::move(schedule)});
+  step.sets.push_back(std::move(groups));
+  return step;
+}
+
 }  // namespace
 
 std::optional<Infeasible> find_long_sequence(ModelSpec const& model, Plan const& plan) {
@@ -60,23 +73,17 @@ ModelWork planned_work(ModelSpec const& model, Plan const& plan) {
 
 std::variant<StepProgram, Infeasible> compile(ModelSpec const& model, Plan const& plan, MicroBatches written) {
   if (auto const obstacle = find_obstacle(model, plan)) return *obstacle;
-  auto work = planned_work(model, plan);
-  auto const all = UnitRange{0, work.units.size()};
-  auto groups = RankGroups{plan.parallel.ranks, inner_group(plan)};
-  auto step = StepSpec{.grids = {groups.grid()}};
-  step.model_flops_per_micro_batch = work.model_flops_per_micro_batch;
   auto const count = accumulation(plan);
   auto schedule =
       written == MicroBatches::kFew ? one_after_another_folded(count) : FoldedSchedule{one_after_another(count), 0, 0};
-  step.roles.push_back({.name = "data-parallel rank",
-                        .model = std::move(work),
-                        .chunks = {all},
-                        .schedule = std::move(schedule.passes)});
-  step.sets.push_back(std::move(groups));
-  auto program = write_step(std::move(step), plan);
+  auto program = write_step(step_of(model, plan, std::move(schedule.passes)), plan);
   if (schedule.left_out > 0)
     program.repeat = Repeat{static_cast<std::int32_t>(schedule.stands_for_others), schedule.left_out};
   return program;
+}
+
+StepProgram compile_states(ModelSpec const& model, Plan const& plan) {
+  return write_states(step_of(model, plan, {}), plan);
 }
 
 }  // namespace twinstep::strategies

@@ -30,4 +30,8 @@ enum class MicroBatches : std::uint8_t { kAll, kFew };
 [[nodiscard]] std::variant<program::StepProgram, Infeasible> compile(ModelSpec const& model, Plan const& plan,
                                                                      MicroBatches written = MicroBatches::kAll);
 
+/// What a rank holds all through that step: its states, as a program that does nothing. Requires that the plan divides
+/// (see `find_obstacle`). Cost O(parameters of one rank).
+[[nodiscard]] program::StepProgram compile_states(ModelSpec const& model, Plan const& plan);
+
 }  // namespace twinstep::strategies

@@ -100,7 +100,7 @@ explore::Question ClusterSearch::on_nodes(std::int64_t nodes) const {
   return question_.with("cluster.nodes", io::value_node(nodes));
 }
 
-ClusterSearch::Searched& ClusterSearch::estimated(std::int64_t gpus) {
+ClusterSearch::Searched& ClusterSearch::bounded(std::int64_t gpus) {
   if (auto const known = searched_.find(gpus); known != searched_.end()) return known->second;
   auto const asked = neutral(on_nodes(gpus / base_.cluster->node().gpus));
   auto question = Setup{read_scenarios(asked).front(), asked.changed().at("training"), strategies_};
@@ -108,18 +108,17 @@ ClusterSearch::Searched& ClusterSearch::estimated(std::int64_t gpus) {
   cluster.name = base_.cluster->name;  // a name made of facts has the number of nodes in it
   leave_free(headroom_, cluster.node().gpu);
   question.scenario.cluster = std::make_shared<hardware::Cluster const>(std::move(cluster));
-  auto space = estimate_all(question);
+  auto space = bound_all(question);
   configurations_ += space.candidates.size() + space.too_large.size();
-  return searched_.emplace(gpus, Searched{std::move(question), std::move(space), {}}).first->second;
+  return searched_.emplace(gpus, Searched{std::move(question), std::move(space), {}, 0}).first->second;
 }
 
-ClusterSearch::Searched& ClusterSearch::search(std::int64_t gpus, Effort const& effort) {
-  auto& searched = estimated(gpus);
-  if (searched.found.plans.size() >= effort.plans) return searched;
-  auto const before = searched.found.simulations;
-  searched.found = simulate_best(searched.question, searched.space, effort, progress_);
+ClusterSearch::Searched& ClusterSearch::search(std::int64_t gpus, std::size_t of_each) {
+  auto& searched = bounded(gpus);
+  if (searched.of_each >= of_each) return searched;
+  searched.found = simulate_best(searched.question, searched.space, of_each, progress_);
+  searched.of_each = of_each;
   simulations_ += searched.found.simulations;
-  searched.found.simulations += before;
   return searched;
 }
 
@@ -144,15 +143,15 @@ reports::PlannedStep ClusterSearch::planned(Setup const& question, Simulated con
   return out;
 }
 
-std::vector<reports::PlannedStep> ClusterSearch::plans_on(std::int64_t gpus, Effort const& effort) {
-  auto const& searched = search(gpus, effort);
+std::vector<reports::PlannedStep> ClusterSearch::plans_on(std::int64_t gpus, std::size_t of_each) {
+  auto const& searched = search(gpus, of_each);
   auto plans = std::vector<reports::PlannedStep>{};
   for (auto const& each : searched.found.plans) plans.push_back(planned(searched.question, each));
   return plans;
 }
 
 std::optional<reports::PlannedStep> ClusterSearch::same_plan(reports::PlannedStep const& other) {
-  auto const& [question, space, found] = estimated(other.gpus);
+  auto const& [question, space, found, of_each] = bounded(other.gpus);
   auto const candidate = std::ranges::find_if(space.candidates, [&](Candidate const& each) {
     return each.plan.batch.micro_batch == other.micro_batch && name_of(each.plan.strategy) == other.strategy &&
            text_of(io::change_to("strategy", strategy_node(each.plan))) == other.settings.back();
@@ -165,10 +164,11 @@ std::optional<reports::PlannedStep> ClusterSearch::same_plan(reports::PlannedSte
 }
 
 std::vector<reports::RejectedPlans> ClusterSearch::rejected_on(std::int64_t gpus) {
-  auto const& [question, space, found] = estimated(gpus);
+  auto const& [question, space, found, of_each] = bounded(gpus);
   auto rejected = Rejected{base_.cluster->name, gpus};
   for (auto const& each : found.too_large) rejected.add(each);
-  for (auto const& each : space.too_large) rejected.add(each, space.capacity);
+  for (auto const* const bounds : {&found.cannot_fit, &space.too_large})
+    for (auto const& each : *bounds) rejected.add(each, space.capacity);
   for (auto const& each : found.plans) rejected.found(each.candidate.plan.strategy.name());
   for (auto const& [strategy, reason] : space.refused) rejected.add(strategy, reason);
   return std::move(rejected).by_nearness([&](Candidate const& nearest) {
@@ -188,43 +188,48 @@ std::optional<std::string> ClusterSearch::why_not_searched(std::int64_t gpus) co
   return refused != asked_.refused.end() ? refused->reason : counts_.why_not(gpus);
 }
 
-std::optional<reports::PlannedStep> ClusterSearch::plan_in_time(std::int64_t gpus) {
-  auto const& space = estimated(gpus).space;
-  if (space.candidates.empty()) return std::nullopt;
-  auto const tokens = batch_tokens();
-  auto const hoped = Seconds{space.candidates.front().estimate.step_time.count() / kEstimateMargin};
+std::optional<Seconds> ClusterSearch::job_bound(std::int64_t gpus) {
+  auto const& candidates = bounded(gpus).space.candidates;
+  auto const least =
+      std::ranges::min_element(candidates, {}, [](Candidate const& each) { return each.bound.step_time; });
+  if (least == candidates.end()) return std::nullopt;
   auto without_failures = goal_;
   without_failures.reliability.reset();
-  auto const could =
-      reports::job_of({.step_time = to_duration(hoped), .tokens = tokens, .gpus = gpus}, without_failures, price_);
-  if (!could || reports::misses_of(*could, goal_).late) return std::nullopt;
-  auto const plans = plans_on(gpus, kBestOfEach);
+  return reports::job_of({.step_time = least->bound.step_time, .tokens = batch_tokens(), .gpus = gpus},
+                         without_failures, price_)
+      ->time;
+}
+
+std::optional<reports::PlannedStep> ClusterSearch::plan_in_time(std::int64_t gpus) {
+  auto const least = job_bound(gpus);
+  if (!least || *least > *goal_.deadline) return std::nullopt;
+  auto plans = plans_on(gpus, 1);
   if (plans.empty() || reports::misses_of(*plans.front().job, goal_).late) return std::nullopt;
-  return plans.front();
+  return std::move(plans.front());
 }
 
-/// By the estimates, then simulated. The more GPUs, the more often one fails: the fastest step may not end the job
-/// first.
+/// The more GPUs, the more often one fails: the fastest step may not end the job first.
 std::optional<reports::Soonest> ClusterSearch::soonest() {
-  auto best = std::optional<std::pair<Seconds, std::int64_t>>{};
-  for (auto const gpus : possible_) {
-    auto const& searched = estimated(gpus);
-    if (searched.space.candidates.empty()) continue;
-    auto const& fastest = searched.space.candidates.front();
-    auto const time = job_of(searched.question, fastest, to_duration(fastest.estimate.step_time))->time;
-    if (!best || time < best->first) best = {time, gpus};
+  auto order = std::vector<std::pair<Seconds, std::int64_t>>{};
+  for (auto const gpus : possible_)
+    if (auto const least = job_bound(gpus)) order.emplace_back(*least, gpus);
+  std::ranges::sort(order);
+  auto soonest = std::optional<reports::Soonest>{};
+  for (auto const& [least, gpus] : order) {
+    if (soonest && least >= soonest->time) break;
+    for (auto const& plan : plans_on(gpus, 1))
+      if (!reports::is_lost(*plan.job) && (!soonest || plan.job->time < soonest->time))
+        soonest = reports::Soonest{gpus, plan.job->time};
   }
-  if (!best) return std::nullopt;
-  auto const plans = plans_on(best->second, kBestOfEach);
-  if (plans.empty() || reports::is_lost(*plans.front().job)) return std::nullopt;
-  return reports::Soonest{best->second, plans.front().job->time};
+  return soonest;
 }
 
-/// Of what was simulated anyway the fastest, else the one with the least memory.
+/// Of what was simulated anyway the fastest, else one that holds little.
 std::optional<reports::PlannedStep> ClusterSearch::any_plan_on(std::int64_t gpus) {
-  auto const& [question, space, found] = estimated(gpus);
+  auto const& [question, space, found, of_each] = bounded(gpus);
   if (!found.plans.empty()) return planned(question, found.plans.front());
-  auto const fitting = thriftiest_that_fits(question, space, progress_);
+  if (of_each > 0) return std::nullopt;
+  auto const fitting = find_fitting(question, space, progress_);
   return fitting ? std::optional{planned(question, *fitting)} : std::nullopt;
 }
 

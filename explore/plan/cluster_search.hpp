@@ -32,8 +32,8 @@ class ClusterSearch {
   /// The numbers of GPUs that are asked for.
   [[nodiscard]] AskedCounts const& asked() const { return asked_; }
 
-  /// Plans that fit on `gpus`, the fastest first.
-  [[nodiscard]] std::vector<reports::PlannedStep> plans_on(std::int64_t gpus, Effort const& effort);
+  /// Plans that fit on `gpus`, the fastest `of_each` strategy, the fastest of all first.
+  [[nodiscard]] std::vector<reports::PlannedStep> plans_on(std::int64_t gpus, std::size_t of_each);
   /// The plan of another search in this one, on as many GPUs; nothing where it does not fit with ease.
   [[nodiscard]] std::optional<reports::PlannedStep> same_plan(reports::PlannedStep const& other);
   /// What was left out there, what comes nearest to fitting first.
@@ -52,19 +52,22 @@ class ClusterSearch {
     Setup question;
     Space space;
     Found found;
+    std::size_t of_each = 0;  ///< plans that were looked for
   };
 
   [[nodiscard]] explore::Question on_nodes(std::int64_t nodes) const;
   void leave_out_what_cannot_be_read();
-  /// Estimated, and simulated no more than `effort` asks for.
-  Searched& search(std::int64_t gpus, Effort const& effort);
-  Searched& estimated(std::int64_t gpus);
+  Searched& search(std::int64_t gpus, std::size_t of_each);
+  /// Bounded, and not simulated if nobody asked for it.
+  Searched& bounded(std::int64_t gpus);
   /// The whole job of a candidate whose step takes `step_time`.
   [[nodiscard]] std::optional<reports::Job> job_of(Setup const& question, Candidate const& candidate,
                                                    Duration step_time) const;
   [[nodiscard]] reports::PlannedStep planned(Setup const& question, Simulated const& simulated) const;
   [[nodiscard]] std::optional<reports::PlannedStep> any_plan_on(std::int64_t gpus);
   [[nodiscard]] std::optional<reports::PlannedStep> plan_in_time(std::int64_t gpus);
+  /// Before which no job ends there. Nothing where nothing can fit.
+  [[nodiscard]] std::optional<Seconds> job_bound(std::int64_t gpus);
   [[nodiscard]] std::optional<reports::Soonest> soonest();
 
   std::vector<strategies::StrategyName> strategies_;

@@ -43,7 +43,7 @@ reports::PlannedStep planned_step(hardware::Cluster const& cluster, Simulated co
           .is_continued = accumulation > kLongestWhole,
           .recompute = recompute_text(candidate.plan.kernels),
           .offload = offload_text(candidate.plan.states.offload),
-          .estimate = candidate.estimate.step_time,
+          .bound = to_seconds(candidate.bound.step_time),
           .step_time = summary.step_time,
           .exposed = summary.exposed_communication,
           .token_rate = summary.token_rate,

@@ -116,10 +116,10 @@ void judge(Plans& plans) {
     plans.verdict.push_back("No plan reaches all limits together: see the front of time and cost.");
 }
 
-void add_search(ClusterSearch& search, Effort const& effort, Plans& plans) {
+void add_search(ClusterSearch& search, std::size_t of_each, Plans& plans) {
   auto const& name = search.base().cluster->name;
   for (auto const gpus : search.asked().searched) {
-    auto found = search.plans_on(gpus, effort);
+    auto found = search.plans_on(gpus, of_each);
     check_goodput(found);
     auto rejected = search.rejected_on(gpus);
     auto reason = found.empty() && !rejected.empty()
@@ -145,12 +145,12 @@ void answer_counts(Plans& plans) {
       if (!count.best && plan.cluster == count.cluster && plan.gpus == count.gpus) count.best = plan;
 }
 
-Effort effort_of(PlanQuestion const& asked, std::vector<ClusterSearch> const& searches) {
+/// How many plans of each strategy are looked for.
+std::size_t plans_of_each(PlanQuestion const& asked, std::vector<ClusterSearch> const& searches) {
   auto counts = std::size_t{0};
   for (auto const& search : searches) counts += search.asked().searched.size();
-  if (counts > 1) return kBestOfEach;
-  if (asked.strategies.empty()) return Effort{};
-  return {.plans = asked.top, .most_simulations = 96};
+  if (counts > 1) return 1;
+  return asked.strategies.empty() ? 2 : asked.top;
 }
 
 }  // namespace
@@ -169,13 +169,13 @@ reports::Plans make_plans(PlanQuestion const& asked, std::function<void()> const
             .counted = std::holds_alternative<strategies::Transformer>(first.base().model) ? "tokens" : "samples",
             .goal = first.goal(),
             .warnings = first.warnings()};
-  auto const effort = effort_of(asked, searches);
-  for (auto& search : searches) add_search(search, effort, plans);
+  auto const of_each = plans_of_each(asked, searches);
+  for (auto& search : searches) add_search(search, of_each, plans);
   rank(plans);
   plans.pareto = reports::pareto_front(plans.plans);
   answer_counts(plans);
   judge(plans);
-  what_ifs.answer({.plans = 1, .most_simulations = effort.most_simulations}, plans);
+  what_ifs.answer(plans);
   if (plans.plans.size() > asked.top) plans.plans.resize(asked.top);
   if (plans.goal.critical_batch) {
     auto const warning = reports::critical_batch_warning(static_cast<double>(plans.batch_tokens),

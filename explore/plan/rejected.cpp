@@ -46,8 +46,8 @@ void Rejected::add(Simulated const& simulated) {
 
 void Rejected::add(Candidate const& candidate, Capacity const& capacity) {
   auto& mine = group(name_of(candidate.plan.strategy));
-  if (!count(mine, plan::fullness(candidate.estimate, capacity))) return;
-  mine.plans.reason = mine.plans.brief = why_too_large(candidate.estimate, capacity);
+  if (!count(mine, plan::fullness(candidate.bound, capacity))) return;
+  mine.plans.reason = mine.plans.brief = why_too_large(candidate.bound, capacity);
   mine.not_simulated = candidate;
 }
 

@@ -19,7 +19,7 @@ class Rejected {
 
   /// One that was simulated and does not fit with ease.
   void add(Simulated const& simulated);
-  /// One whose closed form exceeds `capacity`.
+  /// One that holds more than `capacity`, by its bound.
   void add(Candidate const& candidate, Capacity const& capacity);
   /// A strategy that the training does not go with.
   void add(std::string_view strategy, std::string const& reason);

@@ -5,7 +5,6 @@
 #include <variant>
 
 #include "explore/ask/ask.hpp"
-#include "explore/plan/few_layers.hpp"
 
 namespace twinstep::explore::plan {
 namespace {
@@ -58,20 +57,6 @@ std::optional<reports::Summary> simulate_steadily(Scenario scenario) {
   auto const few = with(kFew, {.replays_allocator = false});
   if (!few) return std::nullopt;
   return continued(*few, std::move(*one_more), count);
-}
-
-bool is_too_large_in_part(Scenario const& scenario) {
-  auto const is_too_large = [&](strategies::ModelSpec const& model, std::int64_t micro_batches) {
-    auto part = scenario;
-    part.model = model;
-    part.plan.batch.global_batch = part.plan.parallel.ranks * part.plan.batch.micro_batch * micro_batches;
-    auto const summary = simulate(part);
-    return summary && !summary->fits;
-  };
-  auto const count = strategies::accumulation(scenario.plan);
-  auto const* const deep = many_layers(scenario.model);
-  if (deep != nullptr && is_too_large(with_layers(*deep, kDeeper), std::min(count, kFew))) return true;
-  return count > 1 && is_too_large(scenario.model, 1);
 }
 
 }  // namespace twinstep::explore::plan

@@ -21,10 +21,4 @@ inline constexpr std::int64_t kLongestWhole = 4;
 /// micro-batches at most in place of any number.
 [[nodiscard]] std::optional<reports::Summary> simulate_steadily(Scenario scenario);
 
-/// Whether a part of the step holds more than there is of device memory, host memory or drives, so that the whole does
-/// too: few of its layers, then one of its micro-batches. False where neither is less than the whole.
-/// tests/unit/plan_search_test.cpp holds that parts never need more than the whole. Cost: a few per cent of the whole's
-/// where few layers tell, and a quarter of it where they do not.
-[[nodiscard]] bool is_too_large_in_part(Scenario const& scenario);
-
 }  // namespace twinstep::explore::plan

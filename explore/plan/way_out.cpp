@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "explore/ask/parallel.hpp"
+#include "explore/plan/candidates.hpp"
 #include "reports/quantity_text.hpp"
+#include "strategies/compile.hpp"
 
 namespace twinstep::explore {
 namespace {
@@ -39,9 +42,20 @@ std::vector<Plan> thriftier(Plan const& plan) {
   return plans;
 }
 
+/// Whether the plan cannot be laid out, or holds too much whatever else happens in its step.
+bool cannot_fit(Scenario const& scenario) {
+  auto const& [model, plan] = std::tie(scenario.model, scenario.plan);
+  if (find_obstacle(model, plan)) return true;
+  auto const machine = machine_of(scenario);
+  auto const bound = plan::step_bound(plan::states_bound(model, plan, *machine),
+                                      plan::micro_batch_bound(model, plan, *machine), strategies::accumulation(plan));
+  return plan::fullness(bound, plan::capacity_of(scenario.cluster->node())) > 1;
+}
+
 /// What the scenario comes to with another plan, if that fits.
 std::optional<reports::Summary> fitting(Scenario scenario, Plan const& plan) try {
   scenario.plan = plan;
+  if (cannot_fit(scenario)) return std::nullopt;
   auto outcome = run_step(scenario);
   auto* const run = std::get_if<Run>(&outcome);
   return run != nullptr && run->summary.fits ? std::optional{std::move(run->summary)} : std::nullopt;

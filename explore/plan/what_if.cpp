@@ -59,9 +59,9 @@ std::string note_on(reports::PlannedStep const& before, reports::PlannedStep con
 
 /// The fastest plan on as many GPUs. The one that was the best before is tried too, so that no change looks worse than
 /// to keep it.
-std::optional<reports::PlannedStep> best_of(ClusterSearch& search, std::int64_t gpus, Effort const& effort,
+std::optional<reports::PlannedStep> best_of(ClusterSearch& search, std::int64_t gpus,
                                             std::optional<reports::PlannedStep> const& before) {
-  auto plans = search.plans_on(gpus, effort);
+  auto plans = search.plans_on(gpus, 1);
   if (before)
     if (auto same = search.same_plan(*before)) plans.push_back(std::move(*same));
   auto const best = std::ranges::min_element(plans, {}, &reports::PlannedStep::step_time);
@@ -69,14 +69,13 @@ std::optional<reports::PlannedStep> best_of(ClusterSearch& search, std::int64_t 
 }
 
 /// On one number of GPUs; what fails says why.
-void answer_one(ClusterSearch& search, std::vector<io::Change> const& changes, Effort const& effort,
-                reports::WhatIf& asked) {
+void answer_one(ClusterSearch& search, std::vector<io::Change> const& changes, reports::WhatIf& asked) {
   if (auto const reason = search.why_not_searched(asked.gpus)) {
     asked.note = *reason;
     return;
   }
   try {
-    auto best = best_of(search, asked.gpus, effort, asked.before);
+    auto best = best_of(search, asked.gpus, asked.before);
     if (!best)
       asked.note = fmt::format("none fits: {}", search.nearest_reason(asked.gpus));
     else if (best->job && reports::is_lost(*best->job))
@@ -95,7 +94,7 @@ WhatIfs::WhatIfs(PlanQuestion const& question, std::function<void()> const& prog
   for (auto const& what_if : question.what_ifs) asked_.push_back({what_if, searches_with(question, what_if, progress)});
 }
 
-void WhatIfs::answer(Effort const& effort, reports::Plans& plans) {
+void WhatIfs::answer(reports::Plans& plans) {
   for (auto& [what_if, searches] : asked_) {
     for (auto const& count : plans.counts) {
       auto const cluster = std::ranges::find(plans.minimum, count.cluster, &reports::MinimumGpus::cluster);
@@ -106,7 +105,7 @@ void WhatIfs::answer(Effort const& effort, reports::Plans& plans) {
                                    .before = count.best,
                                    .after = {},
                                    .note = {}};
-      answer_one(search, what_if.changes, effort, asked);
+      answer_one(search, what_if.changes, asked);
       plans.what_if.push_back(std::move(asked));
     }
     for (auto const& search : searches) {

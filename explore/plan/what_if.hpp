@@ -17,7 +17,7 @@ class WhatIfs {
 
   /// Answers them for the numbers of GPUs in `plans`, which have their best plans. One that fails says so, and the
   /// others are answered.
-  void answer(Effort const& effort, reports::Plans& plans);
+  void answer(reports::Plans& plans);
 
  private:
   struct Asked {

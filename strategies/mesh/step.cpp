@@ -84,11 +84,6 @@ class RoleWriter {
         builder_{program.role(role.name, role.where)},
         compute_{builder_.stream("compute")},
         recomputed_{role.model, plan} {
-    auto const passes = static_cast<std::size_t>(std::ranges::count(
-        role.schedule, std::pair{ScheduledPass::Kind::kForward, std::size_t{0}}, [](ScheduledPass const& pass) {
-          return std::pair{pass.kind, pass.chunk};
-        }));
-    builder_.reserve(estimate_operations(role.model, recomputed_, passes));
     for (std::size_t i = 0; i < spec.groups.size(); ++i)
       groups_.push_back({spec.groups[i].name, communicators.groups[i], builder_.stream(spec.groups[i].name)});
     for (std::size_t set = 0; set < spec.sets.size(); ++set) add_set(set);
@@ -105,6 +100,11 @@ class RoleWriter {
   }
 
   void write() {
+    auto const passes = static_cast<std::size_t>(std::ranges::count(
+        role_.schedule, std::pair{ScheduledPass::Kind::kForward, std::size_t{0}}, [](ScheduledPass const& pass) {
+          return std::pair{pass.kind, pass.chunk};
+        }));
+    builder_.reserve(estimate_operations(role_.model, recomputed_, passes));
     for (auto const& pass : role_.schedule) write(pass);
     micro_step_ = accumulation(plan_) - 1;  // the update belongs to the last one
     builder_.enter({.pass = Pass::kUpdate});
@@ -189,6 +189,16 @@ class RoleWriter {
   std::optional<Link> input_, output_, input_gradient_, output_gradient_;
 };
 
+Communicators communicators_of(StepSpec const& spec, ProgramBuilder& program) {
+  auto communicators = Communicators{};
+  if (!spec.pipeline.axes.empty()) {
+    communicators.forward = program.communicator("pipeline.forward", spec.pipeline);
+    communicators.backward = program.communicator("pipeline.backward", spec.pipeline);
+  }
+  for (auto const& group : spec.groups) communicators.groups.push_back(program.communicator(group.name, group.along));
+  return communicators;
+}
+
 }  // namespace
 
 ModelWork part_of(ModelWork const& model, UnitRange units) {
@@ -200,12 +210,7 @@ ModelWork part_of(ModelWork const& model, UnitRange units) {
 
 StepProgram write_step(StepSpec spec, Plan const& plan) {
   auto program = ProgramBuilder{spec.grids};
-  auto communicators = Communicators{};
-  if (!spec.pipeline.axes.empty()) {
-    communicators.forward = program.communicator("pipeline.forward", spec.pipeline);
-    communicators.backward = program.communicator("pipeline.backward", spec.pipeline);
-  }
-  for (auto const& group : spec.groups) communicators.groups.push_back(program.communicator(group.name, group.along));
+  auto const communicators = communicators_of(spec, program);
   auto flops = spec.model_flops_per_micro_batch;
   for (auto& role : spec.roles) {
     auto writer = RoleWriter{spec, role, communicators, plan, program};
@@ -217,6 +222,13 @@ StepProgram write_step(StepSpec spec, Plan const& plan) {
                      .model_flops = spec.model_flops_per_micro_batch * static_cast<double>(micro_batches),
                      .hardware_flops = flops * static_cast<double>(micro_batches),
                      .compute_type = plan.kernels.precision};
+  return std::move(program).finish();
+}
+
+StepProgram write_states(StepSpec spec, Plan const& plan) {
+  auto program = ProgramBuilder{spec.grids};
+  auto const communicators = communicators_of(spec, program);
+  for (auto& role : spec.roles) static_cast<void>(RoleWriter{spec, role, communicators, plan, program});
   return std::move(program).finish();
 }
 

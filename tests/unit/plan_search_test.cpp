@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <oneapi/tbb/global_control.h>
 
 #include "explore/ask/ask.hpp"
 #include "explore/plan/gpu_counts.hpp"
@@ -89,49 +90,11 @@ TEST_CASE("a long step by its first micro-batches takes the whole step's time wi
   }
 }
 
-TEST_CASE("no part of a step is too large where the whole just fits, and mostly one is on half of its memory",
-          "[plan]") {
-  // On a GPU with exactly the memory that the whole needs; steps of one micro-batch to 32.
-  auto const asked =
-      tests::plan_question("llama-2-7b-4xh100.json", {tests::kEightLayers, "training.global_batch=1024"});
-  auto const space = plan::estimate_all(asked);
-  auto accumulating = 0;
-  auto told_by_half = 0;
-  for (std::size_t i = 0; i < space.candidates.size(); i += space.candidates.size() / 20) {
-    auto const& candidate = space.candidates[i];
-    INFO(io::document_line(strategy_node(candidate.plan)) << " × " << candidate.plan.batch.micro_batch);
-    auto scenario = asked.scenario;
-    scenario.plan = candidate.plan;
-    auto const whole = *plan::simulate_steadily(scenario);
-    if (!whole.fits) continue;
-    auto const on_gpu_of = [&](Bytes capacity) {
-      auto cluster = *scenario.cluster;
-      cluster.node().gpu.memory_capacity.value = capacity;
-      return plan::is_too_large_in_part(on(std::move(cluster), scenario));
-    };
-    CHECK_FALSE(on_gpu_of(whole.needed().total()));
-    if (strategies::accumulation(candidate.plan) == 1) continue;
-    ++accumulating;
-    told_by_half += on_gpu_of(whole.needed().total() / 2) ? 1 : 0;
-  }
-  CHECK(accumulating > 5);
-  CHECK(told_by_half > accumulating / 2);
-}
-
-TEST_CASE("a few layers tell that no number of them fits", "[plan]") {
-  // Logits of 131,072 tokens and 32,000 words take 8.4 GB in 16 bits alone: more than a GPU of 4 GB, whatever the
-  // depth.
-  auto const asked = tests::plan_question("llama-2-7b-4xh100.json",
-                                          {tests::kEightLayers, "model.layers=1000", "training.sequence_length=131072",
-                                           "cluster.gpu.memory_capacity=4 GB"});
-  CHECK(plan::is_too_large_in_part(asked.scenario));
-}
-
 TEST_CASE("plans that run alike are found once", "[plan]") {
   // Two sequences a GPU: with both in one micro-batch, ways to accumulate make no difference.
   auto asked = tests::plan_question("llama-2-7b-4xh100.json", {tests::kEightLayers, "training.global_batch=64"});
   asked.strategies = {strategies::StrategyName::kFsdp2};
-  auto const plans = plan::simulate_best(asked, plan::estimate_all(asked), {.plans = 8, .most_simulations = 48}).plans;
+  auto const plans = plan::simulate_best(asked, plan::bound_all(asked), 8).plans;
   REQUIRE(plans.size() == 8);
   for (std::size_t i = 0; i < plans.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) {
@@ -155,10 +118,10 @@ TEST_CASE("states go to drives where nodes have them, and nowhere else", "[plan]
 TEST_CASE("what a scenario says of a chosen plan is the plan when it is read", "[plan]") {
   auto const asked = tests::plan_question("llama-2-7b-4xh100.json", {tests::kEightLayers, "training.global_batch=64"});
   auto const& [scenario, training, searched] = asked;
-  auto const space = plan::estimate_all(asked);
+  auto const space = plan::bound_all(asked);
   REQUIRE(space.candidates.size() > 100);
   for (auto const* const candidates : {&space.candidates, &space.too_large})
-    for (auto const& [plan, estimate] : *candidates) {
+    for (auto const& [plan, bound] : *candidates) {
       auto const written = strategy_node(plan);
       INFO(io::document_line(written));
       auto read = strategies::read_plan(training, written, scenario.model, scenario.cluster->gpus());
@@ -173,8 +136,8 @@ TEST_CASE("the front is that of everything that fits, searched or not", "[plan]"
   for (auto const* const nodes : {"cluster.nodes=1", "cluster.nodes=2"}) {
     auto asked = tests::plan_question("llama-2-7b-4xh100.json", {tests::kEightLayers, nodes});
     asked.strategies = {strategies::StrategyName::kZero3};
-    auto const space = plan::estimate_all(asked);
-    for (auto const& each : plan::simulate_best(asked, space, {.plans = 1000, .most_simulations = 1000}).plans)
+    auto const space = plan::bound_all(asked);
+    for (auto const& each : plan::simulate_best(asked, space, 1000).plans)
       all.push_back({.gpus = asked.scenario.cluster->gpus(), .step_time = each.summary.step_time});
   }
   auto const whole = reports::pareto_front(all);
@@ -187,5 +150,32 @@ TEST_CASE("the front is that of everything that fits, searched or not", "[plan]"
   for (std::size_t i = 0; i < found.size(); ++i) {
     CHECK(found[i].gpus == whole[i].gpus);
     CHECK(found[i].step_time == whole[i].step_time);
+  }
+}
+
+TEST_CASE("the best that a search finds is the best of the space, and few of it are simulated", "[plan]") {
+  auto asked = tests::plan_question("llama-2-7b-4xh100.json", {tests::kEightLayers, "training.global_batch=64"});
+  asked.strategies = {strategies::StrategyName::kDdp, strategies::StrategyName::kZero3,
+                      strategies::StrategyName::kMegatron};
+  auto const space = plan::bound_all(asked);
+  auto const few = plan::simulate_best(asked, space, 1);
+  auto const all = plan::simulate_best(asked, space, space.candidates.size());
+  REQUIRE(!few.plans.empty());
+  CHECK(few.simulations * 10 < all.simulations);
+  CHECK(few.plans.front().summary.step_time == all.plans.front().summary.step_time);
+}
+
+TEST_CASE("a search finds the same on one core as on two", "[plan]") {
+  auto asked = tests::plan_question("llama-2-7b-4xh100.json", {tests::kEightLayers, "training.global_batch=64"});
+  asked.strategies = {strategies::StrategyName::kDdp, strategies::StrategyName::kDeepSpeed3};
+  auto const run = [&](std::size_t cores) {
+    auto const limit = oneapi::tbb::global_control{oneapi::tbb::global_control::max_allowed_parallelism, cores};
+    return plan::simulate_best(asked, plan::bound_all(asked), 5);
+  };
+  auto const [one, two] = std::pair{run(1), run(2)};
+  REQUIRE(one.plans.size() == two.plans.size());
+  for (std::size_t i = 0; i < one.plans.size(); ++i) {
+    CHECK(one.plans[i].summary.step_time == two.plans[i].summary.step_time);
+    CHECK(one.plans[i].candidate.plan == two.plans[i].candidate.plan);
   }
 }

@@ -1,0 +1,182 @@
+#include "explore/plan/candidates.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "explore/ask/ask.hpp"
+#include "explore/ask/parallel.hpp"
+#include "explore/plan/steady_step.hpp"
+#include "reports/quantity_text.hpp"
+#include "sim/base/check.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/io/change.hpp"
+#include "strategies/compile.hpp"
+#include "strategies/plan/read_plan.hpp"
+
+namespace twinstep::explore::plan {
+namespace {
+
+/// Plans for one sequence at a time, with the strategies that go with the question's training.
+std::vector<strategies::Plan> read_plans(Setup const& question, Space& space) {
+  auto const& [scenario, training, searched] = question;
+  auto plans = std::vector<strategies::Plan>{};
+  auto const& node = scenario.cluster->node();
+  auto const layout = RankLayout{.ranks = scenario.plan.parallel.ranks,
+                                 .gpus_per_node = node.gpus,
+                                 .has_drives = node.drives.has_value(),
+                                 .accumulates = scenario.plan.batch.global_batch > scenario.plan.parallel.ranks};
+  for (auto& plan : strategy_choices(layout)) {
+    auto const strategy = plan.strategy.name();
+    auto const is_tried = searched.empty() ? is_offered(strategy, scenario.model)
+                                           : std::ranges::find(searched, strategy) != searched.end();
+    if (!is_tried) continue;
+    try {
+      auto const written = io::written_in("strategy", strategy_node(plan));
+      read_training(training, scenario.model, plan);
+      check_plan(training, written, scenario.model, plan);
+      plans.push_back(std::move(plan));
+    } catch (InputError const& error) {
+      auto const name = name_of(strategy);
+      if (std::ranges::find(space.refused, name, &Space::Refused::strategy) == space.refused.end())
+        space.refused.push_back({std::string{name}, error.what()});
+    }
+  }
+  return plans;
+}
+
+Scenario scenario_of(Setup const& question, Candidate const& candidate) {
+  auto scenario = question.scenario;
+  scenario.plan = candidate.plan;
+  return scenario;
+}
+
+struct Need {
+  std::string_view of;
+  Bytes needs;
+  std::optional<Bytes> has;
+  [[nodiscard]] double fullness() const {
+    return has ? static_cast<double>(needs.count()) / static_cast<double>(has->count()) : 0.0;
+  }
+};
+
+Need fullest(Bound const& bound, Capacity const& capacity) {
+  auto const needs = {Need{"", bound.device, capacity.device}, Need{"host memory", bound.host, capacity.host.memory},
+                      Need{"NVMe", bound.nvme, capacity.host.drives}};
+  return std::ranges::max(needs, {}, &Need::fullness);
+}
+
+/// What the strategies run on: the cluster with the software of each one's framework.
+class Machines {
+ public:
+  explicit Machines(Scenario scenario) {
+    for (std::size_t i = 0; i < of_strategy_.size(); ++i) {
+      scenario.plan.strategy = static_cast<strategies::StrategyName>(i);
+      auto machine = machine_of(scenario);
+      auto const known = std::ranges::find(machines_, machine);
+      of_strategy_[i] = static_cast<std::size_t>(known - machines_.begin());
+      if (known == machines_.end()) machines_.push_back(std::move(machine));
+    }
+  }
+  [[nodiscard]] std::size_t count() const { return machines_.size(); }
+  [[nodiscard]] engine::Machine const& machine(std::size_t index) const { return *machines_[index]; }
+  [[nodiscard]] std::size_t index_of(strategies::StrategyName name) const {
+    return of_strategy_[static_cast<std::size_t>(name)];
+  }
+  [[nodiscard]] engine::Machine const& of(strategies::StrategyName name) const { return machine(index_of(name)); }
+
+ private:
+  std::vector<std::shared_ptr<engine::Machine const>> machines_;
+  std::array<std::size_t, kEnumSize<strategies::StrategyName>> of_strategy_{};
+};
+
+/// States of a step of one micro-batch, and of several.
+struct States {
+  Bound once;
+  Bound accumulated;
+};
+
+States states_of(strategies::ModelSpec const& model, strategies::Plan plan, engine::Machine const& machine) {
+  auto const with = [&](std::int64_t micro_batches) {
+    plan.batch.micro_batch = 1;
+    plan.batch.global_batch = plan.parallel.ranks * micro_batches;
+    return states_bound(model, plan, machine);
+  };
+  return {with(1), with(2)};
+}
+
+}  // namespace
+
+Capacity capacity_of(hardware::Node const& node) {
+  return {node.gpu.memory_capacity.value, host_share(node)};
+}
+
+double fullness(Bound const& bound, Capacity const& capacity) {
+  return fullest(bound, capacity).fullness();
+}
+
+std::string why_too_large(Bound const& bound, Capacity const& capacity) {
+  auto const [of, needs, has] = fullest(bound, capacity);
+  TWINSTEP_CHECK(has.has_value(), "what is not known is never too little");
+  if (of.empty())
+    return fmt::format("needs at least {}, has {}", reports::memory_text(needs), reports::memory_text(*has));
+  return fmt::format("needs at least {} of {} a rank, whose share is {}", reports::memory_text(needs), of,
+                     reports::memory_text(*has));
+}
+
+Space bound_all(Setup const& question) {
+  auto space = Space{};
+  auto const plans = read_plans(question, space);
+  if (plans.empty()) return space;
+  auto const machines = Machines{question.scenario};
+  auto const& model = question.scenario.model;
+  auto const samples = question.scenario.plan.batch.global_batch / question.scenario.plan.parallel.ranks;
+  auto const works = work_choices(model, samples);
+  auto const states = map_indices(
+      plans.size(), [&](std::size_t i) { return states_of(model, plans[i], machines.of(plans[i].strategy.name())); });
+  auto const work_part = map_indices(works.size() * machines.count(), [&](std::size_t i) {
+    auto const plan = with_choice(plans.front(), works[i % works.size()]);
+    return micro_batch_bound(model, plan, machines.machine(i / works.size()));
+  });
+  space.capacity = capacity_of(question.scenario.cluster->node());
+  for (std::size_t s = 0; s < plans.size(); ++s) {
+    auto const* const parts = &work_part[machines.index_of(plans[s].strategy.name()) * works.size()];
+    for (std::size_t w = 0; w < works.size(); ++w) {
+      auto const micro_batches = samples / works[w].micro_batch;
+      auto const& held = micro_batches > 1 ? states[s].accumulated : states[s].once;
+      auto const bound = step_bound(held, parts[w], micro_batches);
+      auto& side = fullness(bound, space.capacity) <= 1 ? space.candidates : space.too_large;
+      side.push_back({with_choice(plans[s], works[w]), bound});
+    }
+  }
+  return space;
+}
+
+Bound sharpened(Setup const& question, Candidate const& candidate) {
+  auto const scenario = scenario_of(question, candidate);
+  auto plan = candidate.plan;
+  auto reading = Reading{.communication_is_free = scenario.network_is_free};
+  if (auto const count = strategies::accumulation(plan); count > kLongestWhole) {
+    constexpr auto kFirst = std::int64_t{3};
+    plan.batch.global_batch = plan.parallel.ranks * plan.batch.micro_batch * kFirst;
+    reading.further_micro_batches = count - kFirst;
+  }
+  auto const compiled = strategies::compile(scenario.model, plan);
+  TWINSTEP_CHECK(std::holds_alternative<program::StepProgram>(compiled), "ranks and groups were checked");
+  return candidate.bound & program_bound(std::get<program::StepProgram>(compiled), *machine_of(scenario), reading);
+}
+
+std::optional<Simulated> simulate(Setup const& question, Candidate const& candidate) {
+  auto summary = simulate_steadily(scenario_of(question, candidate));
+  if (!summary) return std::nullopt;
+  return Simulated{candidate, std::move(*summary)};
+}
+
+bool fits_with_ease(reports::Summary const& summary) {
+  return summary.fits && (!summary.allocator || summary.allocator->retries == 0);
+}
+
+}  // namespace twinstep::explore::plan
