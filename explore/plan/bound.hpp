@@ -39,16 +39,9 @@ struct Bound {
 /// A step of so many micro-batches: one after another, each beside the states.
 [[nodiscard]] Bound step_bound(Bound const& states, Bound const& micro_batch, std::int64_t micro_batches);
 
-/// What a program is read as.
-struct Reading {
-  bool communication_is_free = false;
-  /// Micro-batches behind the second that do what it does, and are not in the program.
-  std::int64_t further_micro_batches = 0;
-};
-
 /// The same of a step's program, sharper: its critical path if every operation takes the time that it takes alone, and
 /// what rank 0 holds in the order of issue. Cost: a tenth of a microsecond an operation.
 [[nodiscard]] Bound program_bound(program::StepProgram const& program, engine::Machine const& machine,
-                                  Reading const& reading = {});
+                                  bool communication_is_free = false);
 
 }  // namespace twinstep::explore::plan

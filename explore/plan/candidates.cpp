@@ -9,7 +9,6 @@
 
 #include "explore/ask/ask.hpp"
 #include "explore/ask/parallel.hpp"
-#include "explore/plan/steady_step.hpp"
 #include "reports/quantity_text.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/input_error.hpp"
@@ -157,22 +156,17 @@ Space bound_all(Setup const& question) {
 
 Bound sharpened(Setup const& question, Candidate const& candidate) {
   auto const scenario = scenario_of(question, candidate);
-  auto plan = candidate.plan;
-  auto reading = Reading{.communication_is_free = scenario.network_is_free};
-  if (auto const count = strategies::accumulation(plan); count > kLongestWhole) {
-    constexpr auto kFirst = std::int64_t{3};
-    plan.batch.global_batch = plan.parallel.ranks * plan.batch.micro_batch * kFirst;
-    reading.further_micro_batches = count - kFirst;
-  }
-  auto const compiled = strategies::compile(scenario.model, plan);
+  auto const compiled = strategies::compile(scenario.model, scenario.plan, MicroBatches::kFew);
   TWINSTEP_CHECK(std::holds_alternative<program::StepProgram>(compiled), "ranks and groups were checked");
-  return candidate.bound & program_bound(std::get<program::StepProgram>(compiled), *machine_of(scenario), reading);
+  auto const& program = std::get<program::StepProgram>(compiled);
+  return candidate.bound & program_bound(program, *machine_of(scenario), scenario.network_is_free);
 }
 
 std::optional<Simulated> simulate(Setup const& question, Candidate const& candidate) {
-  auto summary = simulate_steadily(scenario_of(question, candidate));
-  if (!summary) return std::nullopt;
-  return Simulated{candidate, std::move(*summary)};
+  auto outcome = run_variation(scenario_of(question, candidate));
+  auto* const run = std::get_if<Run>(&outcome);
+  if (run == nullptr) return std::nullopt;
+  return Simulated{candidate, std::move(run->summary)};
 }
 
 bool fits_with_ease(reports::Summary const& summary) {

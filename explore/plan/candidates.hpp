@@ -54,7 +54,7 @@ struct Space {
 /// strategy with its options, tens of nanoseconds for each configuration.
 [[nodiscard]] Space bound_all(Setup const& question);
 
-/// The candidate's bound together with that of its program. Cost: that of compiling four micro-batches at most.
+/// The candidate's bound together with that of its program. Cost: that of compiling a few micro-batches at most.
 [[nodiscard]] Bound sharpened(Setup const& question, Candidate const& candidate);
 
 /// A candidate after its simulation.
@@ -63,8 +63,7 @@ struct Simulated {
   reports::Summary summary;
 };
 
-/// Simulates the candidate, folded and with the memory ledger. Nothing if it cannot be laid out. Cost: that of five
-/// micro-batches at most, however many its step has.
+/// Simulates the candidate, folded and with the memory ledger. Nothing if it cannot be laid out.
 [[nodiscard]] std::optional<Simulated> simulate(Setup const& question, Candidate const& candidate);
 
 /// Whether it runs without the allocator's giving back its cache and asking again, whose cost step times do not have.

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "explore/plan/steady_step.hpp"
-
 namespace twinstep::explore::plan {
 namespace {
 
@@ -40,7 +38,6 @@ reports::PlannedStep planned_step(hardware::Cluster const& cluster, Simulated co
           .shard_group = is_sharded(candidate.plan) ? shard_ranks(candidate.plan) : 1,
           .micro_batch = candidate.plan.batch.micro_batch,
           .accumulation = accumulation,
-          .is_continued = accumulation > kLongestWhole,
           .recompute = recompute_text(candidate.plan.kernels),
           .offload = offload_text(candidate.plan.states.offload),
           .bound = to_seconds(candidate.bound.step_time),

@@ -74,11 +74,11 @@ class Alone {
 /// Walks the operations of rank 0 in the order of issue, by the rules of the engine's host and streams.
 class CriticalPath {
  public:
-  CriticalPath(StepProgram const& program, engine::Machine const& machine, Reading const& reading)
+  CriticalPath(StepProgram const& program, engine::Machine const& machine, bool communication_is_free)
       : program_{program},
         role_{program.roles.front()},
         host_{machine.cluster().node().host},
-        reading_{reading},
+        communication_is_free_{communication_is_free},
         alone_{program, machine},
         streams_(role_.streams.size()),
         communicator_free_(program.communicators.size()),
@@ -96,8 +96,8 @@ class CriticalPath {
  private:
   struct StreamState {
     Duration free;           // from then on
-    Duration of_one;         // what the second micro-batch takes of it
-    bool is_behind = false;  // the further ones
+    Duration of_one;         // what the micro-batch takes of it that stands for others
+    bool is_behind = false;  // the others
   };
 
   /// All that it waits for, from `earliest` on.
@@ -118,19 +118,19 @@ class CriticalPath {
     host_time_ += issue;
     auto const begin = ready(op, std::max(host_time_, stream.free));
     auto const end = communication != nullptr ? meet(*communication, begin) : begin + duration(op);
-    if (micro_batch(op) == 1) {
+    if (program_.repeat && micro_batch(op) == program_.repeat->micro_batch) {
       host_of_one_ += issue;
       stream.of_one += end - begin;
     }
     return stream.free = end;
   }
 
-  /// Before the third micro-batch those pass that are not in the program: whatever else happens, each takes of the host
-  /// and of a stream what the second one does.
+  /// Before the micro-batch that follows those that are not written, they pass: whatever else happens, each takes of
+  /// the host and of a stream what the one does that stands for them.
   void let_further_pass(Operation const& op, StreamState& stream) {
-    if (reading_.further_micro_batches == 0 || micro_batch(op) < 2) return;
-    if (!host_is_behind_) host_time_ += host_of_one_ * reading_.further_micro_batches;
-    if (!stream.is_behind) stream.free += stream.of_one * reading_.further_micro_batches;
+    if (!program_.repeat || micro_batch(op) <= program_.repeat->micro_batch) return;
+    if (!host_is_behind_) host_time_ += host_of_one_ * program_.repeat->times;
+    if (!stream.is_behind) stream.free += stream.of_one * program_.repeat->times;
     host_is_behind_ = stream.is_behind = true;
   }
   [[nodiscard]] std::int32_t micro_batch(Operation const& op) const {
@@ -144,7 +144,7 @@ class CriticalPath {
   }
   /// Collectives of one communicator run one after another.
   Duration meet(Communication const& communication, Duration begin) {
-    if (reading_.communication_is_free) return begin;
+    if (communication_is_free_) return begin;
     auto end = begin;
     for (auto const& part : role_.parts_of(communication)) {
       auto const communicator = std::visit([](auto const& each) { return each.communicator; }, part);
@@ -158,7 +158,7 @@ class CriticalPath {
   StepProgram const& program_;
   Role const& role_;
   hardware::Host const& host_;
-  Reading const& reading_;
+  bool communication_is_free_;
   Alone alone_;
   std::vector<StreamState> streams_;
   std::vector<Duration> communicator_free_;
@@ -202,11 +202,11 @@ Bytes beside_program(StepProgram const& program, engine::Machine const& machine)
 
 }  // namespace
 
-Bound program_bound(StepProgram const& program, engine::Machine const& machine, Reading const& reading) {
+Bound program_bound(StepProgram const& program, engine::Machine const& machine, bool communication_is_free) {
   auto const held = most_held(program);
   auto const in = [&](MemorySpace space) { return held[static_cast<std::size_t>(space)]; };
-  return {CriticalPath{program, machine, reading}.length(), in(MemorySpace::kDevice) + beside_program(program, machine),
-          in(MemorySpace::kHost), in(MemorySpace::kNvme)};
+  return {CriticalPath{program, machine, communication_is_free}.length(),
+          in(MemorySpace::kDevice) + beside_program(program, machine), in(MemorySpace::kHost), in(MemorySpace::kNvme)};
 }
 
 }  // namespace twinstep::explore::plan

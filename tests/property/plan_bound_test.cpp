@@ -45,7 +45,7 @@ plan::Setup setup(Random& random) {
       fmt::format("cluster.nodes={}", nodes),
       fmt::format("cluster.node.nic={} Gb/s", random.of({10, 100, 400})),
       fmt::format("training.sequence_length={}", random.of({32, 512, 1024})),
-      fmt::format("training.global_batch={}", 8 * nodes * random.of({1, 2, 4, 6})),
+      fmt::format("training.global_batch={}", 8 * nodes * random.of({1, 2, 4, 6, 36})),
   };
   if (random.below(3) == 0) settings.emplace_back("training.precision=fp32");
   if (random.below(3) == 0) settings.emplace_back("training.optimizer=adamw-foreach");

@@ -5,7 +5,6 @@
 #include "explore/plan/gpu_counts.hpp"
 #include "explore/plan/planner.hpp"
 #include "explore/plan/search.hpp"
-#include "explore/plan/steady_step.hpp"
 #include "sim/io/document_text.hpp"
 #include "strategies/plan/read_plan.hpp"
 #include "tests/support/catch.hpp"
@@ -27,14 +26,6 @@ std::string reason(std::int64_t gpus, std::int64_t global_batch) {
   REQUIRE(counts.searched.empty());
   REQUIRE(counts.refused.size() == 1);
   return counts.refused.front().reason;
-}
-
-/// A plan of 16 micro-batches of one sequence on each of 8 GPUs.
-Scenario sixteen_micro_batches(std::string const& strategy) {
-  return read_scenarios(
-             tests::question_about("llama-2-7b-4xh100.json", {tests::kEightLayers, "cluster.nodes=1",
-                                                              "training.global_batch=128", "strategy=" + strategy}))
-      .front();
 }
 
 }  // namespace
@@ -70,24 +61,6 @@ TEST_CASE("between numbers of GPUs that divide the batch the one with the neares
   CHECK(others({{64, 64}, {24, 24}}).empty());
   // A range that holds none: of 24 (72) and, behind it, none that is not 32.
   CHECK(plan::GpuCounts{four_nodes_of_eight(), 64}.asked({{17, 31}}).refused.front().gpus == 24);
-}
-
-TEST_CASE("a long step by its first micro-batches takes the whole step's time within 0.2 %", "[plan]") {
-  for (auto const* const strategy :
-       {R"({"name": "fsdp2", "recompute": "full"})", R"({"name": "deepspeed-3", "offload": {"optimizer": "cpu"}})",
-        R"({"name": "ddp"})", R"({"name": "fsdp2", "offload": {"parameters": "cpu", "activations": true}})"}) {
-    INFO(strategy);
-    auto const scenario = sixteen_micro_batches(strategy);
-    auto const whole = std::get<Run>(run_variation(scenario)).summary;
-    auto const steady = *plan::simulate_steadily(scenario);
-    CHECK(to_seconds(steady.step_time).count() == Approx(to_seconds(whole.step_time).count()).epsilon(0.002));
-    CHECK(steady.tokens == whole.tokens);
-    CHECK(steady.token_rate.count() == Approx(whole.token_rate.count()).epsilon(0.002));
-    CHECK(*steady.mfu == Approx(*whole.mfu).epsilon(0.002));
-    CHECK(steady.peak.total().count() == whole.peak.total().count());
-    // The allocator reserves 2 MiB at a time.
-    CHECK(std::abs((steady.reserved_peak.total() - whole.reserved_peak.total()).count()) <= 2 << 20);
-  }
 }
 
 TEST_CASE("plans that run alike are found once", "[plan]") {
