@@ -1,6 +1,7 @@
 #include <iostream>
 #include <map>
 
+#include "sim/base/module.hpp"
 #include "tests/conformance/conformance.hpp"
 #include "tests/device/kernel_checks.hpp"
 #include "tests/support/catch.hpp"
