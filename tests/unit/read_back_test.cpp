@@ -23,7 +23,7 @@ PlannedStep step_on(std::int64_t gpus) {
           .is_continued = true,
           .recompute = "full every 2",
           .offload = "none",
-          .estimate = Seconds{1.25},
+          .bound = Seconds{1.25},
           .step_time = 1500_ms,
           .exposed = 20_ms,
           .token_rate = TokensPerSecond{1e5},
