@@ -1,6 +1,9 @@
 #include "strategies/import/users_file.hpp"
 
+#include <cmath>
 #include <filesystem>
+
+#include <fmt/format.h>
 
 #include "sim/base/check.hpp"
 #include "sim/io/document_value.hpp"
@@ -23,6 +26,8 @@ io::Maker maker_at(io::Node const& from) {
 Part::Part(std::string name) : name_{std::move(name)}, node_{io::parse({name_, "{}", false})} {}
 
 void Part::put(std::string_view key, io::Node const& value) {
+  if (value.is(io::Node::Type::kNumber) && !std::isfinite(value.number()))
+    value.fail(fmt::format("found {}, expected a finite number", value.number()), "write the number, or leave it out");
   node_ = io::with_member(node_, key, value);
 }
 

@@ -276,4 +276,6 @@ TEST_CASE("parallelism that is not modelled, and impossible values, are refused 
              Catch::StartsWith("ds.json:1:68: ") && Contains("NVMe for deepspeed-2"));
   CHECK_THAT(refusal_of(deepspeed, R"({"zero_optimization": {"stage": 3, "reduce_bucket_size": "many"}})"),
              Catch::StartsWith("ds.json:1:58: ") && Contains("found \"many\""));
+  CHECK_THAT(refusal_of(deepspeed, R"({"train_batch_size": Infinity})"),
+             Catch::StartsWith("ds.json:1:22: ") && Contains("found inf, expected a finite number"));
 }
