@@ -1,5 +1,3 @@
-#include "reports/render/page_files.hpp"
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -8,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "reports/render/chart_text.hpp"
+#include "reports/render/page_files.hpp"
 #include "reports/render/page_parts.hpp"
 #include "sim/base/input_error.hpp"
 

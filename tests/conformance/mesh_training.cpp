@@ -11,8 +11,8 @@
 #include "strategies/torch/ddp_buckets.hpp"
 #include "tests/conformance/training.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/timeline_checks.hpp"
 #include "tests/support/cpu_executor.hpp"
+#include "tests/support/timeline_checks.hpp"
 
 namespace twinstep::tests {
 

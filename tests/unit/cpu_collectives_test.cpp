@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/programs.hpp"
 #include "tests/support/cpu_executor.hpp"
+#include "tests/support/programs.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;

@@ -1,9 +1,10 @@
+#include "tests/support/cpu_executor.hpp"
+
 #include <cmath>
 
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/programs.hpp"
-#include "tests/support/cpu_executor.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;

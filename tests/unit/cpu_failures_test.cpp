@@ -3,8 +3,8 @@
 #include "sim/base/input_error.hpp"
 #include "sim/program/stuck_program.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/programs.hpp"
 #include "tests/support/cpu_executor.hpp"
+#include "tests/support/programs.hpp"
 
 using namespace twinstep;
 using namespace twinstep::literals;

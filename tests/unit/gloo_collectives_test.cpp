@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/cpu_executor.hpp"
 #include "tests/support/programs.hpp"
 #include "tests/support/shared_numbers.hpp"
-#include "tests/support/cpu_executor.hpp"
 #include "validate/cpu/gloo/gloo_job.hpp"
 #include "validate/launch/local_ranks.hpp"
 

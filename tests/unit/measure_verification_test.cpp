@@ -1,7 +1,7 @@
 #include "tests/support/catch.hpp"
+#include "tests/support/cpu_executor.hpp"
 #include "tests/support/executors.hpp"
 #include "tests/support/fake_cuda/fake_device.hpp"
-#include "tests/support/cpu_executor.hpp"
 #include "validate/measure/backends.hpp"
 #include "validate/measure/collective_sweep.hpp"
 

@@ -1,4 +1,5 @@
 #include "reports/render/page_files.hpp"
+
 #include "tests/support/catch.hpp"
 #include "tests/support/pages.hpp"
 

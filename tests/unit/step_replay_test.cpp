@@ -73,9 +73,9 @@ TEST_CASE("a record's words become a plan on its machine", "[steps]") {
   CHECK(full_shard.assumed.empty());
 
   using enum strategies::Fsdp1Options::Sharding;
-  CHECK(
-      replay(foundry(R"("FULL_SHARD")", R"("SHARD_GRAD_OP")")).scenario.plan.strategy.get<strategies::Fsdp1Options>().sharding ==
-      kShardGradOp);
+  CHECK(replay(foundry(R"("FULL_SHARD")", R"("SHARD_GRAD_OP")"))
+            .scenario.plan.strategy.get<strategies::Fsdp1Options>()
+            .sharding == kShardGradOp);
   CHECK(replay(foundry(R"("FULL_SHARD")", R"("FSDP2")")).scenario.plan.strategy == StrategyName::kFsdp2);
   auto const deepspeed = changed(foundry("Composer FSDP", "DeepSpeed"), R"("fsdp_mode": "FULL_SHARD", )", "");
   CHECK(replay(deepspeed).scenario.plan.strategy == StrategyName::kDeepSpeed3);
@@ -96,7 +96,8 @@ TEST_CASE("a convolutional network is the published one of its name", "[steps]")
 
 TEST_CASE("llm-foundry's loss is fused", "[steps]") {
   CHECK(replay(foundry_record()).scenario.plan.kernels.cross_entropy == strategies::CrossEntropy::kFused);
-  CHECK(replay(foundry("Composer FSDP", "FSDP")).scenario.plan.kernels.cross_entropy == strategies::CrossEntropy::kPlain);
+  CHECK(replay(foundry("Composer FSDP", "FSDP")).scenario.plan.kernels.cross_entropy ==
+        strategies::CrossEntropy::kPlain);
 }
 
 TEST_CASE("InternEvo wraps 16-bit parameters by FSDP, each module apart, and its optimizer has the masters",

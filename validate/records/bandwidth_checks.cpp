@@ -95,7 +95,8 @@ BytesPerSecond most_possible(CollectiveRecord const& record, hardware::Cluster c
   auto const share = (lanes.nodes - 1) / lanes.nodes;
   auto between = lanes.to_others * factor;  // each byte leaves a node once
   if (is_all_reduce && !record.environment.contains("SHARP")) between = between / (2 * share);
-  if (record.kind == CollectiveKind::kAllGather || record.kind == CollectiveKind::kReduceScatter) between = between / share;
+  if (record.kind == CollectiveKind::kAllGather || record.kind == CollectiveKind::kReduceScatter)
+    between = between / share;
   if (record.kind == CollectiveKind::kAllToAll) between = between / (lanes.in_node * share);
   return std::min(within, between);
 }

@@ -49,10 +49,9 @@ Choice by_architecture_of_amd(GpuFacts const& gpu) {
   if (gpu.vendor != GpuVendor::kAmd) return {};
   for (auto const& [architecture, profile] : kProfiles)
     if (gpu.gcn.find(architecture) != std::string::npos)
-      return {std::string{profile},
-              fmt::format("only the GPUs' architecture (gfx{}) is known: {} is taken; name its "
-                          "profile to take another",
-                          architecture, profile)};
+      return {std::string{profile}, fmt::format("only the GPUs' architecture (gfx{}) is known: {} is taken; name its "
+                                                "profile to take another",
+                                                architecture, profile)};
   return {};
 }
 
