@@ -200,11 +200,13 @@ class Ddp : public DataParallel {
     used_ = persistent_buffer(context_, "used_parameters", elements, DataType::kFp32, MemoryCategory::kBuckets);
   }
 
+  /// The one before may be under way still: its sum is what nobody waits for (reducer.cpp, finalize_backward).
   void reduce_used_map() {
     auto const name = context_.program.name("used_parameters.all_reduce");
     auto const used = context_.role.whole(used_);
+    if (used_map_reduced_.exists()) context_.role.wait(context_.compute, used_map_reduced_);
     auto const copied = copy_between(context_, context_.compute, name, context_.role.whole(used_on_host_), used);
-    all_reduce(context_, lane_, name, used, copied);
+    used_map_reduced_ = all_reduce(context_, lane_, name, used, copied);
   }
 
   DdpOptions const& options_;
@@ -221,6 +223,7 @@ class Ddp : public DataParallel {
   std::vector<OpId> reduced_;      // by bucket: what its sum waits for, in this micro-batch
   BufferId used_on_host_;
   BufferId used_;
+  OpId used_map_reduced_;  // last
   StreamId hook_stream_;
   NameId gradient_name_ = context_.program.name("grad");
   NameId cast_name_ = context_.program.name("grad.cast");

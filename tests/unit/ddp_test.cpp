@@ -161,7 +161,8 @@ TEST_CASE("every option of DDP gives programs that are well-formed, free of race
   for (auto const& model : {ModelSpec{tiny_llama()}, ModelSpec{tiny_gpt2()}, published_cnn("resnet18")}) {
     for (auto const& ddp :
          {DdpOptions{}, DdpOptions{.gradient_as_bucket_view = true}, DdpOptions{.find_unused_parameters = true},
-          DdpOptions{.comm_hook = Hook::kBf16}, DdpOptions{.comm_hook = Hook::kFp16, .no_sync = false},
+          DdpOptions{.find_unused_parameters = true, .no_sync = false}, DdpOptions{.comm_hook = Hook::kBf16},
+          DdpOptions{.comm_hook = Hook::kFp16, .no_sync = false},
           DdpOptions{.gradient_as_bucket_view = true, .comm_hook = Hook::kBf16, .no_sync = false},
           DdpOptions{.first_iteration = true}}) {
       for (auto const type : {DataType::kFp32, DataType::kBf16}) {
