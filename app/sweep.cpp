@@ -230,11 +230,15 @@ int or_end_all(MpiJob& job, std::function<int()> const& action) {
   }
 }
 
-/// What is wrong before anything began, process 0 says alone.
+/// What is wrong before anything began, process 0 says alone, and before the others leave: once one has left with a
+/// code that is not 0, mpirun ends the rest.
 int lead(SweepOptions const& options, MpiJob& job) {
   auto leader = std::unique_ptr<Leader>{};
   try {
     leader = std::make_unique<Leader>(options);
+  } catch (InputError const& error) {
+    complain(error.what());
+    return job.agreed(kInputWrong);
   } catch (...) {
     static_cast<void>(job.agreed(kInputWrong));
     throw;
