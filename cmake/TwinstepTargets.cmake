@@ -40,31 +40,35 @@ if(TWINSTEP_COVERAGE)
 endif()
 
 # The standard library is read once a build, not once a file: that halves the time of small files. Headers are still
-# checked to stand alone (all_verify_interface_header_sets).
+# checked to stand alone (all_verify_interface_header_sets). GCC takes the optimisation of the headers for that of the file,
+# whatever the file's own options say: so there is one set of headers for each kind of library.
 set(TWINSTEP_STANDARD_HEADERS <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional> <span> <string>
     <string_view> <tuple> <utility> <variant> <vector>)
 file(WRITE ${CMAKE_BINARY_DIR}/generated/precompiled.cpp "// carries the precompiled headers\n")
-add_library(twinstep_precompiled STATIC ${CMAKE_BINARY_DIR}/generated/precompiled.cpp)
-target_link_libraries(twinstep_precompiled PRIVATE twinstep_flags)
-target_precompile_headers(twinstep_precompiled PRIVATE ${TWINSTEP_STANDARD_HEADERS})
+function(twinstep_precompile name)
+  add_library(${name} STATIC ${CMAKE_BINARY_DIR}/generated/precompiled.cpp)
+  target_link_libraries(${name} PRIVATE twinstep_flags)
+  target_compile_options(${name} PRIVATE ${ARGN})
+  target_precompile_headers(${name} PRIVATE ${TWINSTEP_STANDARD_HEADERS})
+endfunction()
+twinstep_precompile(twinstep_precompiled)
 
 # What modules are made of. Hidden symbols cost no more than those of a program.
 set(TWINSTEP_LOADABLE -fPIC -fvisibility=hidden)
-add_library(twinstep_precompiled_loadable STATIC ${CMAKE_BINARY_DIR}/generated/precompiled.cpp)
-target_link_libraries(twinstep_precompiled_loadable PRIVATE twinstep_flags)
-target_compile_options(twinstep_precompiled_loadable PRIVATE ${TWINSTEP_LOADABLE})
-target_precompile_headers(twinstep_precompiled_loadable PRIVATE ${TWINSTEP_STANDARD_HEADERS})
+twinstep_precompile(twinstep_precompiled_loadable ${TWINSTEP_LOADABLE})
 
 # What reads options and files and words answers runs once a command; what simulates runs a million times. The first is
 # optimised a little only: generating code is most of the time to compile it (-O1 takes a quarter less than -O3). Not at
 # -O0: where both use one template of the standard library, the linker may keep the first one's code.
+twinstep_precompile(twinstep_precompiled_once $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
 function(twinstep_runs_once_a_command target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+  target_precompile_headers(${target} REUSE_FROM twinstep_precompiled_once)
 endfunction()
 
 # twinstep_library(NAME [ONCE_A_COMMAND] [LOADABLE] SOURCES … HEADERS … DEPENDS … PRIVATE …)
-#   ONCE_A_COMMAND: see above; LOADABLE: a module may hold it, and depends on nothing that is not; DEPENDS: libraries whose headers this one's headers or sources include; PRIVATE: third
-#   parties behind its door.
+#   ONCE_A_COMMAND: see above; LOADABLE: a module may hold it, and it depends on nothing that is not; DEPENDS: libraries
+#   whose headers this one's headers or sources include; PRIVATE: third parties behind its door.
 function(twinstep_library name)
   cmake_parse_arguments(ARG "ONCE_A_COMMAND;LOADABLE" "" "SOURCES;HEADERS;DEPENDS;PRIVATE" ${ARGN})
   if(ARG_SOURCES)
@@ -74,6 +78,8 @@ function(twinstep_library name)
     if(ARG_LOADABLE)
       target_compile_options(${name} PRIVATE ${TWINSTEP_LOADABLE})
       target_precompile_headers(${name} REUSE_FROM twinstep_precompiled_loadable)
+    elseif(ARG_ONCE_A_COMMAND)
+      twinstep_runs_once_a_command(${name})
     else()
       target_precompile_headers(${name} REUSE_FROM twinstep_precompiled)
     endif()
@@ -83,9 +89,6 @@ function(twinstep_library name)
   endif()
   target_sources(${name} ${scope} FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${ARG_HEADERS})
   target_link_libraries(${name} ${scope} twinstep_flags ${ARG_DEPENDS})
-  if(ARG_ONCE_A_COMMAND)
-    twinstep_runs_once_a_command(${name})
-  endif()
 endfunction()
 
 # twinstep_module(NAME SOURCES … PRIVATE …): a part of the program that stands on large libraries and is loaded where it is

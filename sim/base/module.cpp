@@ -12,7 +12,7 @@ void* load(Module const& module) {
   auto error = std::error_code{};
   auto const path = std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / module.file;
   if (!std::filesystem::exists(path, error))
-    throw Absent{fmt::format("found no {}: this program was built without {}; install it and build again",
+    throw Absent{fmt::format("found no {}: this program was built without {}; install it and build all again",
                              module.is_for, module.packages)};
   // OpenBLAS starts a thread a core when it is loaded, and they spin. What runs side by side we divide ourselves.
   static auto const once = setenv("OPENBLAS_NUM_THREADS", "1", 0);

@@ -31,7 +31,7 @@ TEST_CASE("a part that was not built is a line that names its packages, and exit
   CHECK(gloo.exit_code == 3);
   CHECK(gloo.err ==
         "twinstep: found no Gloo: this program was built without Gloo and OpenBLAS (libgloo-dev, "
-        "libopenblas-dev); install it and build again\n");
+        "libopenblas-dev); install it and build all again\n");
   auto const mpi = alone("OMPI_COMM_WORLD_SIZE=2", "sweep examples/sweep-nodes.json --out " + folder.path("r.sqlite"));
   CHECK(mpi.exit_code == 3);
   CHECK_THAT(mpi.err, Contains("MPI (libopenmpi-dev)"));
