@@ -14,13 +14,13 @@ namespace twinstep::engine {
 
 /// What an event wakes.
 enum class EventKind : std::uint32_t {
-  kFlowEnds,        ///< a flow of the network; it then wakes what the flow's owner says
-  kOperationEnds,   ///< of a stream
-  kStreamWakes,     ///< a stream
-  kLatencyOver,     ///< of a transfer's phase
-  kPhaseEnds,       ///< of a transfer
-  kMessageMayFlow,  ///< of a replay: its latency is over
-  kMessageEnds      ///< of a replay
+  kFlowEnds,          ///< a flow of the network; it then wakes what the flow's owner says
+  kOperationEnds,     ///< of a stream
+  kStreamWakes,       ///< a stream
+  kLatencyOver,       ///< of a transfer's phase
+  kTransferFlowEnds,  ///< of a transfer
+  kMessageMayFlow,    ///< of a replay: its latency is over
+  kMessageEnds        ///< of a replay
 };
 
 struct Event {

@@ -10,12 +10,12 @@
 
 namespace twinstep::engine {
 
-/// The speed of the flow of a transfer's phase from a moment on; 0 when it ends.
+/// The speed of a flow of a transfer from a moment on; 0 when it ends.
 struct SpeedChange {
   Time time;
   std::uint32_t transfer = 0;
-  std::uint32_t phase = 0;
-  double speed = 0;  ///< in parts of an amount that only this flow has
+  std::uint32_t flow = 0;  ///< which of the transfer's (TransferFlow)
+  double speed = 0;        ///< in parts of an amount that only this flow has
 };
 
 /// Simulated time: what waits for a moment, and what flows until its bytes have passed.
@@ -29,11 +29,10 @@ class FlowClock {
   void wait_until(Time time, EventKind kind, std::uint32_t subject, std::uint32_t detail = 0) {
     events_.add(time, kind, subject, detail);
   }
-  /// Wakes `kind` of `subject` when the bytes in `uses` have passed (see FluidNetwork::start). The detail of kPhaseEnds
-  /// is the phase of the transfer `subject`. Returns the flow, which is valid until then.
-  std::uint32_t flow(Time begins, std::span<Use const> uses, Duration least, EventKind kind, std::uint32_t subject,
-                     std::uint32_t detail = 0) {
-    auto const index = network_.start(now_, begins, uses, least);
+  /// Wakes `kind` of `subject` when all has passed (see FluidNetwork::start). The detail of kTransferFlowEnds is which
+  /// of the flows of the transfer `subject` it is. Returns the flow, which is valid until then.
+  std::uint32_t flow(Time begins, Work const& work, EventKind kind, std::uint32_t subject, std::uint32_t detail = 0) {
+    auto const index = network_.start(now_, begins, work);
     if (owners_.size() <= index) owners_.resize(index + 1);
     auto& owner = owners_[index];
     owner.kind = kind;
@@ -42,9 +41,7 @@ class FlowClock {
     return index;
   }
   /// Another least time for a flow from now on (see FluidNetwork::change_least).
-  void change_least(std::uint32_t flow, std::span<Use const> uses, Duration least) {
-    network_.change_least(flow, now_, uses, least);
-  }
+  void change_least(std::uint32_t flow, Work const& work) { network_.change_least(flow, now_, work); }
 
   /// Makes room for what `speed_changes` usually has of so many transfers: a begin and an end.
   void expect_transfers(std::size_t count) { speed_changes_.reserve(2 * count); }
@@ -56,7 +53,7 @@ class FlowClock {
         network_.settle(now_, [this](std::uint32_t flow, Time end) {
           auto& owner = owners_[flow];
           events_.add(end, EventKind::kFlowEnds, flow, ++owner.version);
-          if (owner.kind == EventKind::kPhaseEnds)
+          if (owner.kind == EventKind::kTransferFlowEnds)
             speed_changes_.push_back({now_, owner.subject, owner.detail, network_.speed(flow)});
         });
       auto event = events_.take();
@@ -69,7 +66,7 @@ class FlowClock {
         event->subject = owner.subject;
         event->detail = owner.detail & kDetailMask;
         event->kind = owner.kind;
-        if (owner.kind == EventKind::kPhaseEnds)
+        if (owner.kind == EventKind::kTransferFlowEnds)
           speed_changes_.push_back({event->time, owner.subject, owner.detail, 0});
       }
       now_ = event->time;
@@ -78,7 +75,8 @@ class FlowClock {
     }
   }
 
-  /// What happened to the speeds of flows that end as kPhaseEnds, in order. Those of single messages are not kept.
+  /// What happened to the speeds of flows that end as kTransferFlowEnds, in order. Those of single messages are not
+  /// kept.
   [[nodiscard]] std::span<SpeedChange const> speed_changes() const { return speed_changes_; }
   /// Things that have happened.
   [[nodiscard]] std::int64_t event_count() const { return event_count_; }

@@ -19,28 +19,31 @@ std::uint32_t FluidNetwork::add_resource(BytesPerSecond rate) {
   return static_cast<std::uint32_t>(resources_.size() - 1);
 }
 
-inline FluidNetwork::Task FluidNetwork::task_of(std::span<Use const> uses, Duration least) const {
+inline FluidNetwork::Task FluidNetwork::task_of(Work const& work) const {
   struct {
     double bytes = 0;
     double capacity = 1;
   } tightest;  // of its resources
-  for (auto const& use : uses) {
+  auto largest = 0.0;
+  for (auto const& use : work.uses) {
     auto const capacity = resources_[use.resource].capacity;
+    largest = std::max(largest, use.bytes);
     if (use.bytes * tightest.capacity <= tightest.bytes * capacity) continue;
     tightest = {use.bytes, capacity};
   }
-  auto const least_seconds = to_seconds(least).count();
-  auto const work =
-      tightest.bytes > 0 ? tightest.bytes : least_seconds;  // its own speed then is 1: "bytes" are seconds
-  TWINSTEP_CHECK(work > 0, "an activity has something to do");
-  return {work, work / std::max(tightest.bytes / tightest.capacity, least_seconds)};
+  auto const least_seconds = to_seconds(work.least).count();
+  auto bytes = work.flow > 0 ? work.flow : largest;
+  if (largest == 0) bytes = least_seconds;  // its own speed then is 1: "bytes" are seconds
+  TWINSTEP_CHECK(bytes > 0, "an activity has something to do");
+  return {bytes, bytes / std::max(tightest.bytes / tightest.capacity, least_seconds)};
 }
 
-std::uint32_t FluidNetwork::start(Time now, Time begins, std::span<Use const> uses, Duration least) {
+std::uint32_t FluidNetwork::start(Time now, Time begins, Work const& work) {
   auto const index = new_activity();
   auto& activity = activities_[index];
-  auto const [work, limit] = task_of(uses, least);
-  activity.remaining = work;
+  auto const [bytes, limit] = task_of(work);
+  auto const uses = work.uses;
+  activity.remaining = bytes;
   activity.limit = limit;
   activity.rate = activity.limit;
   activity.since = std::max(now, begins);
@@ -53,7 +56,7 @@ std::uint32_t FluidNetwork::start(Time now, Time begins, std::span<Use const> us
   for (auto const& use : uses) {
     if (use.bytes <= 0) continue;
     auto& link = links_[activity.first_link + activity.link_count++];
-    link = {use.bytes == work ? 1 : use.bytes / work, use.resource, index};
+    link = {use.bytes == bytes ? 1 : use.bytes / bytes, use.resource, index};
     attach(link);
     auto& resource = resources_[use.resource];
     resource.carried += use.bytes;
@@ -70,10 +73,10 @@ std::uint32_t FluidNetwork::start(Time now, Time begins, std::span<Use const> us
   return index;
 }
 
-void FluidNetwork::change_least(std::uint32_t index, Time now, std::span<Use const> uses, Duration least) {
+void FluidNetwork::change_least(std::uint32_t index, Time now, Work const& work) {
   auto& activity = activities_[index];
   TWINSTEP_CHECK(activity.is_active && activity.link_count > 0, "a running activity that moves something changes");
-  auto const limit = task_of(uses, least).limit;
+  auto const limit = task_of(work).limit;
   if (limit == activity.limit) return;
   advance(activity, now);
   auto is_contended = false;

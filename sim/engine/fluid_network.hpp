@@ -17,12 +17,20 @@ struct Use {
   double bytes = 0;
 };
 
+/// What an activity has to do.
+struct Work {
+  std::span<Use const> uses;  ///< each resource once; uses of zero bytes are allowed
+  double flow = 0;            ///< bytes of one flow, where several alike share resources; 0: of its largest use
+  Duration least;             ///< how long it would take on resources without limits
+};
+
 /// Activities that flow over shared resources at max-min fair rates.
 ///
 /// An activity moves bytes over one or more resources in fixed proportion and may have a speed of its own that it never
-/// exceeds. Its rate is counted on the resource that would slow it most if it were alone. Rates grow together from
-/// zero; where a resource is full, its activities stop growing; the others go on (Bertsekas and Gallager, Data
-/// Networks, section 6.5.2, with weights).
+/// exceeds. Its rate is that of one of its flows: a copy of eight ranks counts once on the slot of each and eight times
+/// on the memory that they share. So two flows on one link get the same, whichever link is narrow for either of them.
+/// Rates grow together from zero; where a resource is full, its activities stop growing; the others go on (Bertsekas
+/// and Gallager, Data Networks, section 6.5.2, with weights).
 ///
 /// Rates change only when an activity starts, ends or gets another speed of its own. A resource is *contended* if its
 /// users would overfill it, each as fast as if it were alone; only then can it slow anybody. So an activity on
@@ -36,14 +44,13 @@ class FluidNetwork {
   /// Adds a resource and gives its index. Requires a positive rate.
   std::uint32_t add_resource(BytesPerSecond rate);
 
-  /// Starts an activity that flows from `begins` on (>= now; its share is reserved at once). `least` is how long it
-  /// would take on resources without limits. Each resource stands in `uses` once; uses of zero bytes are allowed. The
-  /// index stays valid until `stop`.
-  std::uint32_t start(Time now, Time begins, std::span<Use const> uses, Duration least);
+  /// Starts an activity that flows from `begins` on (>= now; its share is reserved at once). The index stays valid
+  /// until `stop`.
+  std::uint32_t start(Time now, Time begins, Work const& work);
 
-  /// Lets an activity go on as one that would take `least` in all; what has passed has passed. `uses` are those with
-  /// which it started, and move something.
-  void change_least(std::uint32_t activity, Time now, std::span<Use const> uses, Duration least);
+  /// Lets an activity go on as one that would take another least time in all; what has passed has passed. The rest of
+  /// `work` is that with which it started, and moves something.
+  void change_least(std::uint32_t activity, Time now, Work const& work);
 
   /// Ends an activity.
   void stop(std::uint32_t activity);
@@ -67,7 +74,7 @@ class FluidNetwork {
   [[nodiscard]] BytesPerSecond rate(std::uint32_t resource) const {
     return BytesPerSecond{resources_[resource].capacity};
   }
-  /// Of an activity, on the resource that would slow it most, in an arbitrary unit of its own.
+  /// Of one flow of an activity, in an arbitrary unit of its own.
   [[nodiscard]] double speed(std::uint32_t activity) const { return activities_[activity].rate; }
   /// Bytes of all activities that have started on a resource.
   [[nodiscard]] double carried(std::uint32_t resource) const { return resources_[resource].carried; }
@@ -76,7 +83,7 @@ class FluidNetwork {
   static constexpr std::uint32_t kNone = 0xffff'ffff;
 
   struct Activity {
-    double remaining = 0;  // bytes on the tightest resource
+    double remaining = 0;  // bytes of one of its flows
     double rate = 0;       // bytes per second; 0 until the first solution
     double limit = 0;      // the rate if it were alone
     double new_rate = 0;   // valid while solving
@@ -92,7 +99,7 @@ class FluidNetwork {
   };
   /// One activity on one resource; those of a resource form a list.
   struct Link {
-    double weight = 0;  // bytes here for each byte on the activity's tightest resource
+    double weight = 0;  // bytes here for each byte of one of the activity's flows
     std::uint32_t resource = 0;
     std::uint32_t activity = 0;
     std::uint32_t next = kNone;
@@ -111,9 +118,9 @@ class FluidNetwork {
     [[nodiscard]] bool is_contended() const { return demand > capacity * (1 + 1e-9); }  // but for rounding
     [[nodiscard]] double level() const { return (left > 0 ? left : 0) / weight; }
   };
-  /// What an activity has to do, counted on the resource that would slow it most, and its rate if it were alone.
+  /// What one of an activity's flows has to move, and its rate if the activity were alone.
   struct Task {
-    double work = 0;
+    double bytes = 0;
     double limit = 0;
   };
   /// At which rate something stops the growth of rates: a full resource, or an activity's own limit.
@@ -125,7 +132,7 @@ class FluidNetwork {
   [[nodiscard]] std::span<Link> links_of(Activity const& activity) {
     return std::span{links_}.subspan(activity.first_link, activity.link_count);
   }
-  [[nodiscard]] Task task_of(std::span<Use const> uses, Duration least) const;
+  [[nodiscard]] Task task_of(Work const& work) const;
   static void advance(Activity& activity, Time now);
   [[nodiscard]] std::uint32_t new_activity();
   [[nodiscard]] std::uint32_t new_block(std::uint32_t block);

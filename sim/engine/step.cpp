@@ -161,7 +161,8 @@ void Step::begin_kernel(std::uint32_t index, Operation const& op) {
   auto const demand = kernel_demand(cell, op);
   if (demand.memory == Bytes{}) return begin_delay(index, demand.start + demand.compute);
   uses_.assign(1, {resources_.memory(CellId{stream.cell}), static_cast<double>(demand.memory.count())});
-  auto const flow = begin_operation_flow(index, clock_.now() + demand.start, demand.compute);
+  auto const bytes = uses_.front().bytes;
+  auto const flow = begin_operation_flow(index, clock_.now() + demand.start, bytes, demand.compute);
   if (demand.compute > Duration{}) stream.kernel = flow;
 }
 
@@ -181,7 +182,7 @@ void Step::hold_sms(CellState& cell, std::int64_t more) {
     if (stream.kernel == kNone) continue;
     auto const demand = kernel_demand(cell, cell.role->operations[stream.queue[stream.next].index()]);
     uses_.assign(1, {resources_.memory(CellId{stream.cell}), static_cast<double>(demand.memory.count())});
-    clock_.change_least(stream.kernel, uses_, demand.compute);
+    clock_.change_least(stream.kernel, {uses_, uses_.front().bytes, demand.compute});
   }
 }
 
@@ -192,8 +193,9 @@ void Step::begin_host_kernel(std::uint32_t index, Bytes bytes) {
   auto const [memory, ranks] = host_paths_.memory(cell);
   auto const reached = machine_.cluster().node().host.memory_efficiency.value;
   uses_.clear();
-  resources_.add_use(memory, static_cast<double>(bytes.count()) * ranks / reached, cell, uses_);
-  begin_operation_flow(index, clock_.now(), Duration{});
+  auto const of_rank = static_cast<double>(bytes.count()) / reached;
+  resources_.add_use(memory, of_rank * ranks, cell, uses_);
+  begin_operation_flow(index, clock_.now(), of_rank, Duration{});
 }
 
 void Step::begin_copy(std::uint32_t index, Copy const& copy) {
@@ -213,24 +215,24 @@ void Step::begin_copy(std::uint32_t index, Copy const& copy) {
     TWINSTEP_CHECK(!hops.empty(), "a program uses drives only where a node has them");
     for (auto const& hop : hops) resources_.add_use(hop.resource, moved * hop.weight, cell_id, uses_);
   }
-  begin_operation_flow(index, clock_.now() + start, Duration{});
+  begin_operation_flow(index, clock_.now() + start, moved, Duration{});
 }
 
 void Step::begin_delay(std::uint32_t index, Duration duration) {
   clock_.wait_until(clock_.now() + duration, EventKind::kOperationEnds, index);
 }
 
-/// Starts a flow with the uses in `uses_`.
-std::uint32_t Step::begin_operation_flow(std::uint32_t index, Time begins, Duration least) {
-  return clock_.flow(begins, uses_, least, EventKind::kOperationEnds, index);
+/// Starts a flow with the uses in `uses_`, of which one rank moves `bytes`.
+std::uint32_t Step::begin_operation_flow(std::uint32_t index, Time begins, double bytes, Duration least) {
+  return clock_.flow(begins, {uses_, bytes, least}, EventKind::kOperationEnds, index);
 }
 
 void Step::finish(Event const& completion) {
   switch (completion.kind) {
     case EventKind::kOperationEnds: end_operation(completion.subject); break;
     case EventKind::kStreamWakes: mark(states_[streams_[completion.subject].cell]); break;
-    case EventKind::kLatencyOver: begin_phase_flow(completion.subject); break;
-    case EventKind::kPhaseEnds: end_phase(completion.subject); break;
+    case EventKind::kLatencyOver: begin_phase_flows(completion.subject); break;
+    case EventKind::kTransferFlowEnds: end_phase_flow(completion.subject); break;
     case EventKind::kMessageMayFlow:
       replays_[completion.subject]->let_flow(clock_, completion.detail);
       return end_replay_if_done(completion.subject);

@@ -72,7 +72,7 @@ class Step {
   void begin_host_kernel(std::uint32_t stream, Bytes bytes);
   void begin_copy(std::uint32_t stream, program::Copy const& copy);
   void begin_delay(std::uint32_t stream, Duration duration);
-  std::uint32_t begin_operation_flow(std::uint32_t stream, Time begins, Duration least);
+  std::uint32_t begin_operation_flow(std::uint32_t stream, Time begins, double bytes, Duration least);
   [[nodiscard]] cost::KernelDemand kernel_demand(CellState const& cell, program::Operation const& op) const;
   void hold_sms(CellState& cell, std::int64_t more);
   void end_operation(std::uint32_t stream);
@@ -86,8 +86,9 @@ class Step {
   void arrive(std::uint32_t stream, OpId op, program::Communication const& communication);
   void start_if_complete(std::uint32_t transfer);
   void begin_phase(std::uint32_t transfer);
-  void begin_phase_flow(std::uint32_t transfer);
-  void add_loads_of(Transfer const& transfer);
+  void begin_phase_flows(std::uint32_t transfer);
+  void end_phase_flow(std::uint32_t transfer);
+  void add_loads_of(Transfer const& transfer, std::span<collectives::Load const> loads);
   void end_phase(std::uint32_t transfer);
   void begin_replay(std::uint32_t transfer);
   void end_replay_if_done(std::uint32_t transfer);

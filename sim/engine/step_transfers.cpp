@@ -43,21 +43,28 @@ void Step::begin_phase(std::uint32_t index) {
   clock_.wait_until(clock_.now() + latency, EventKind::kLatencyOver, index);
 }
 
-void Step::begin_phase_flow(std::uint32_t index) {
-  auto const& transfer = transfers_.at(index);
-  auto const& phases = transfers_.folded(transfer).phases;
-  if (transfer.phase >= phases.size()) return end_transfer(index);
-  uses_.clear();
-  add_loads_of(transfer);
-  auto const moves = [](Use const& use) { return use.bytes > 0; };
-  if (std::ranges::none_of(uses_, moves) && phases[transfer.phase].least == Duration{}) return end_phase(index);
-  clock_.flow(clock_.now(), uses_, phases[transfer.phase].least, EventKind::kPhaseEnds, index, transfer.phase);
+void Step::begin_phase_flows(std::uint32_t index) {
+  auto& transfer = transfers_.at(index);
+  if (transfer.phase >= transfers_.folded(transfer).phases.size()) return end_transfer(index);
+  auto const flows = transfers_.flows(transfer);
+  for (std::uint32_t f = 0; f < flows.size(); ++f) {
+    if (flows[f].phase != transfer.phase) continue;
+    uses_.clear();
+    add_loads_of(transfer, flows[f].loads);
+    if (uses_.empty() && flows[f].least == Duration{}) continue;
+    ++transfer.flows_left;
+    clock_.flow(clock_.now(), {uses_, flows[f].bytes, flows[f].least}, EventKind::kTransferFlowEnds, index, f);
+  }
+  if (transfer.flows_left == 0) end_phase(index);
+}
+
+void Step::end_phase_flow(std::uint32_t index) {
+  if (--transfers_.at(index).flows_left == 0) end_phase(index);
 }
 
 /// What the transfer's phase moves on the links of all that take part. Of a message, the sender's links out of its node
 /// carry it, and the receiver's links in.
-void Step::add_loads_of(Transfer const& transfer) {
-  auto const& loads = transfers_.folded(transfer).phases[transfer.phase].loads;
+void Step::add_loads_of(Transfer const& transfer, std::span<collectives::Load const> loads) {
   auto const& meeting = transfer.meeting;
   if (!meeting.is_message()) {
     for (auto const& participant : meeting.participants) resources_.add_uses(loads, participant.cell, uses_);

@@ -43,10 +43,10 @@ struct Stretch {
 };
 
 /// The largest load on a link of each kind. What leaves a node crosses PCIe, which then says nothing of the inside.
-Weights busiest_loads(collectives::Phase const& phase, topology::Topology const& topology) {
+Weights busiest_loads(TransferFlow const& flow, topology::Topology const& topology) {
   auto most = Weights{};
   auto most_between_gpus = 0.0;
-  for (auto const& load : phase.loads) {
+  for (auto const& load : flow.loads) {
     if (load.resource == topology.hbm()) continue;
     auto const& resource = topology.resource(load.resource);
     auto const bytes = static_cast<double>(load.bytes.count());
@@ -63,7 +63,7 @@ class TrafficOfStep {
   TrafficOfStep(Transfers const& transfers, program::Projection const& cells, topology::Topology const& topology,
                 std::span<SpeedChange const> changes)
       : transfers_{transfers}, cells_{cells}, topology_{topology}, changes_{changes.begin(), changes.end()} {
-    std::ranges::stable_sort(changes_, {}, &SpeedChange::transfer);
+    std::ranges::stable_sort(changes_, {}, [](SpeedChange const& one) { return std::pair{one.transfer, one.flow}; });
   }
 
   std::vector<timeline::Traffic> list() && {
@@ -81,15 +81,15 @@ class TrafficOfStep {
   }
 
  private:
-  /// The changes of a phase stand together: one ends before the next begins.
+  /// The changes of a flow stand together.
   void find_stretches(Transfer const& transfer, std::span<SpeedChange const> changes) {
     stretches_.clear();
-    auto const& phases = transfers_.folded(transfer).phases;
+    auto const flows = transfers_.flows(transfer);
     while (!changes.empty()) {
-      auto const phase = changes.front().phase;
-      auto const count = static_cast<std::size_t>(std::ranges::count(changes, phase, &SpeedChange::phase));
+      auto const flow = changes.front().flow;
+      auto const count = static_cast<std::size_t>(std::ranges::count(changes, flow, &SpeedChange::flow));
       auto const is_only = count == changes.size() && stretches_.empty();
-      add_flow(changes.first(count), is_only ? Weights{1, 1} : busiest_loads(phases[phase], topology_));
+      add_flow(changes.first(count), is_only ? Weights{1, 1} : busiest_loads(flows[flow], topology_));
       changes = changes.subspan(count);
     }
     auto const least_end = transfer.start + Duration{1};  // on links so fast that no time passes

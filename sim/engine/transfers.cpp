@@ -1,5 +1,6 @@
 #include "sim/engine/transfers.hpp"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -83,6 +84,62 @@ void close(collectives::Folded& communication, topology::Topology const& topolog
   communication.phases = {{time, {}, {}}};
 }
 
+/// Sorts the loads of a communication's phases into flows.
+class FlowSorter {
+ public:
+  explicit FlowSorter(topology::Topology const& topology) : topology_{topology} {}
+
+  [[nodiscard]] std::vector<TransferFlow> sort(collectives::Folded const& communication) const {
+    auto flows = std::vector<TransferFlow>{};
+    for (std::uint32_t p = 0; p < communication.phases.size(); ++p) add_phase(communication.phases[p], p, flows);
+    return flows;
+  }
+
+ private:
+  /// Every message reads and writes device memory, so both kinds have their part of what passes there.
+  void add_phase(collectives::Phase const& phase, std::uint32_t number, std::vector<TransferFlow>& flows) const {
+    auto between_gpus = TransferFlow{number, {}, 0, phase.least};
+    auto others = between_gpus;
+    auto memory = Bytes{};
+    for (auto const& load : phase.loads) {
+      if (load.bytes == Bytes{}) continue;
+      if (load.resource == topology_.hbm())
+        memory += load.bytes;
+      else
+        (resource(load).is_gpu_link ? between_gpus : others).loads.push_back(load);
+    }
+    between_gpus.bytes = bytes_of_rank(between_gpus);
+    others.bytes = bytes_of_rank(others);
+    auto const total = between_gpus.bytes + others.bytes;
+    auto const of_others = total > 0 ? to_bytes(static_cast<double>(memory.count()) * others.bytes / total) : memory;
+    add_memory(memory - of_others, between_gpus);
+    add_memory(of_others, others);
+    for (auto* flow : {&between_gpus, &others})
+      if (!flow->loads.empty()) flows.push_back(std::move(*flow));
+    if (flows.empty() || flows.back().phase != number) flows.push_back({number, {}, 0, phase.least});
+  }
+
+  void add_memory(Bytes bytes, TransferFlow& flow) const {
+    if (bytes > Bytes{}) flow.loads.push_back({topology_.hbm(), bytes});
+  }
+
+  /// What the links carry that a rank has for itself; where it has none, the least that any link does.
+  [[nodiscard]] double bytes_of_rank(TransferFlow const& flow) const {
+    auto most = Bytes{};
+    auto least = flow.loads.empty() ? Bytes{} : flow.loads.front().bytes;
+    for (auto const& load : flow.loads) {
+      if (resource(load).gpus == 1) most = std::max(most, load.bytes);
+      least = std::min(least, load.bytes);
+    }
+    return static_cast<double>((most > Bytes{} ? most : least).count());
+  }
+  [[nodiscard]] topology::Resource const& resource(collectives::Load const& load) const {
+    return topology_.resource(load.resource);
+  }
+
+  topology::Topology const& topology_;
+};
+
 /// How many groups of ranks (or pairs of ranks) do what one of them does here.
 std::int64_t real_groups(Meeting const& meeting, StepProgram const& program, Projection const& cells) {
   if (meeting.is_message()) return cells.multiplicity(meeting.expected.front());
@@ -116,6 +173,8 @@ Transfers::Transfers(StepProgram const& program, Projection const& cells, Machin
   if (fidelity == Fidelity::kClosed)
     for (auto& communication : folded_) close(communication, machine.topology());
   merge_alike_resources(folded_, machine.topology(), others_use);
+  auto const sorter = FlowSorter{machine.topology()};
+  for (auto const& communication : folded_) flows_.push_back(sorter.sort(communication));
 }
 
 }  // namespace twinstep::engine

@@ -15,6 +15,16 @@
 
 namespace twinstep::engine {
 
+/// What part of a phase's messages moves, by itself: those over links between GPUs, or all others. A phase ends when
+/// its flows have ended.
+struct TransferFlow {
+  std::uint32_t phase = 0;
+  std::vector<collectives::Load> loads;
+  double bytes =
+      0;  ///< that one rank sends or receives in this way: what of it shares a link with a copy counts as much
+  Duration least;
+};
+
 /// A meeting on the network: what it costs, and how far it has come.
 struct Transfer {
   program::Meeting meeting;
@@ -25,6 +35,7 @@ struct Transfer {
   // While the step runs.
   std::uint32_t arrived = 0;
   std::uint32_t phase = 0;
+  std::uint32_t flows_left = 0;  ///< of the phase
   Time start = kNever;
   Time end = kNever;
 
@@ -49,6 +60,8 @@ class Transfers {
     return std::span{transfer_of_part_[cell.index()]}.subspan(communication.parts.first, communication.parts.count);
   }
   [[nodiscard]] collectives::Folded const& folded(Transfer const& transfer) const { return folded_[transfer.folded]; }
+  /// Those of all phases, in their order.
+  [[nodiscard]] std::span<TransferFlow const> flows(Transfer const& transfer) const { return flows_[transfer.folded]; }
   /// What runs message by message; nothing unless exact, or where nothing is to be sent.
   [[nodiscard]] collectives::Replay const* replay(Transfer const& transfer) const {
     if (replays_.empty() || folded(transfer).phases.empty()) return nullptr;
@@ -59,6 +72,7 @@ class Transfers {
   std::vector<Transfer> transfers_;
   std::vector<std::vector<std::uint32_t>> transfer_of_part_;  // by cell, then by part of its role
   std::vector<collectives::Folded> folded_;                   // each distinct cost once
+  std::vector<std::vector<TransferFlow>> flows_;              // of the same
   std::vector<collectives::Replay> replays_;                  // of the same, exact only
 };
 

@@ -72,7 +72,7 @@ void solve_chain(benchmark::State& state) {
     links.push_back(network.add_resource(BytesPerSecond{1e9 + 1e7 * static_cast<double>(i * 7919 % 13)}));
   auto const start = [&](std::size_t i) {
     auto const uses = std::vector<engine::Use>{{links[i], 1e9}, {links[i + 1], 1e9}};
-    return network.start({}, {}, uses, {});
+    return network.start({}, {}, {uses, 0, {}});
   };
   auto running = std::vector<std::uint32_t>{};
   for (std::size_t i = 0; i < flows; ++i) running.push_back(start(i));

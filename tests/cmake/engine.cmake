@@ -6,6 +6,7 @@ twinstep_test(unit_engine
 # Millions of messages; unit_engine replays the same code.
 twinstep_test(property_fidelity SOURCES property/fidelity_test.cpp DEPENDS sim_engine NOT_SANITIZED)
 twinstep_test(property_faster_network SOURCES property/faster_network_test.cpp DEPENDS strategies sim_engine)
+twinstep_test(property_better_resources SOURCES property/better_resources_test.cpp DEPENDS sim_engine)
 twinstep_test(property_traffic SOURCES property/traffic_test.cpp support/programs.cpp DEPENDS strategies sim_engine sim_io)
 twinstep_test(conformance_virtual SOURCES conformance/virtual_conformance_test.cpp DEPENDS tests_conformance sim_engine)
 

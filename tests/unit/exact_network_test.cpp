@@ -143,3 +143,34 @@ TEST_CASE("an exact step takes as long as a folded one where nothing is shared u
   for (auto const fidelity : {Fidelity::kExact, Fidelity::kFolded, Fidelity::kClosed})
     CHECK(ends_of(grid, {{"data"}}, CollectiveKind::kAllReduce, 10'000'000, cluster, fidelity)[0] == 1530_us);
 }
+
+TEST_CASE("a collective between nodes shares PCIe with a copy by bytes, whichever of its links is narrow",
+          "[engine][exact][contention]") {
+  // Two nodes of four GPUs, each with a NIC of 20 GB/s behind PCIe of 10 GB/s. A ring of 8 moves W = 7/8 of its buffer:
+  // W/4 through each NIC and 3 W/4 through each port. Of 40 MB these are 10 MB and 30 MB. A copy that lasts longer
+  // leaves the NIC's bytes half of PCIe, 5 GB/s: 2 ms. The ports need less, be they wider than that (30 MB at 100 GB/s
+  // take 0.3 ms) or what would hold the collective back if it were alone (1.03 ms at 29 GB/s, and 1 ms through PCIe).
+  auto const bytes = std::int64_t{45'714'288};
+  for (auto const port : {100_GBps, 29_GBps})
+    for (auto const fidelity : {Fidelity::kFolded, Fidelity::kExact}) {
+      auto cluster = tests::ideal_cluster(2, 4, hardware::IntraNode::kNvSwitch);
+      cluster.node().nic.value = 20_GBps;
+      cluster.node().pcie.value = 10_GBps;
+      cluster.node().gpu_link.value = port;
+      cluster.fabric.levels = {{"leaf", 2, {1.0}, {}}};
+      auto builder = ProgramBuilder{Grid{{{"data", 8}}}};
+      auto const all = builder.communicator("all", builder.grids().find({{"data"}}).value());
+      auto& role = builder.role("rank");
+      auto const buffer = [&] {
+        return role.whole(role.buffer({.name = builder.name("b"), .elements = bytes, .type = DataType::kInt8}));
+      };
+      role.add(role.stream("network"), builder.name("gather"),
+               Collective{
+                   .kind = CollectiveKind::kAllGather, .type = DataType::kInt8, .communicator = all, .elements = bytes},
+               buffer(), buffer());
+      role.add(role.stream("copy"), builder.name("copy"), Copy{CopyDirection::kDeviceToHost, 100'000'000}, {});
+      auto const step = engine::run(std::move(builder).finish(), engine::Machine{cluster}, {.fidelity = fidelity});
+      CHECK(to_seconds(step.spans[0].end).count() == Approx(2e-3).epsilon(0.001));
+      CHECK(to_seconds(step.spans[1].end).count() == Approx(11e-3).epsilon(0.001));
+    }
+}

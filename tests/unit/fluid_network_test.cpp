@@ -17,13 +17,13 @@ class Run {
  public:
   std::uint32_t resource(BytesPerSecond rate) { return network_.add_resource(rate); }
 
-  std::uint32_t start(std::vector<Use> const& uses, Duration least = {}) {
-    auto const activity = network_.start(now_, now_, uses, least);
+  std::uint32_t start(std::vector<Use> const& uses, Duration least = {}, double flow = 0) {
+    auto const activity = network_.start(now_, now_, {uses, flow, least});
     settle();
     return activity;
   }
   void change_least(std::uint32_t activity, std::vector<Use> const& uses, Duration least) {
-    network_.change_least(activity, now_, uses, least);
+    network_.change_least(activity, now_, {uses, 0, least});
     settle();
   }
   /// Advances to the next end, and ends that activity.
@@ -70,6 +70,29 @@ TEST_CASE("an activity with a limit of its own leaves the rest of a link to othe
   auto const fast = run.start({{link, 90e6}});
   CHECK(run.end_of(slow) == 1_ms);
   CHECK(run.end_of(fast) == 1_ms);
+}
+
+TEST_CASE("two flows share a link by bytes, whatever each of them moves elsewhere", "[engine][network]") {
+  // Both move 50 MB over a link of 100 GB/s: each has half of it, and all is over after 1 ms. That the one also moves
+  // seven times as much over links of its own, and would be held back there if it were alone, is no reason to give it
+  // less here: 350 MB at 360 GB/s take 0.97 ms.
+  auto run = Run{};
+  auto const shared = run.resource(100_GBps);
+  auto const own = run.resource(360_GBps);
+  auto const a = run.start({{shared, 50e6}, {own, 350e6}}, {}, 50e6);
+  auto const b = run.start({{shared, 50e6}}, {}, 50e6);
+  CHECK(run.end_of(a) == 1_ms);
+  CHECK(run.end_of(b) == 1_ms);
+}
+
+TEST_CASE("four flows that are one activity have four parts of a link that they share with one", "[engine][network]") {
+  // 50 GB/s for five flows: 10 GB/s each. 20 MB of each of the four, and 20 MB of the one, pass in 2 ms.
+  auto run = Run{};
+  auto const link = run.resource(50_GBps);
+  auto const four = run.start({{link, 80e6}}, {}, 20e6);
+  auto const one = run.start({{link, 20e6}});
+  CHECK(run.end_of(four) == 2_ms);
+  CHECK(run.end_of(one) == 2_ms);
 }
 
 TEST_CASE("a flow held back elsewhere does not hold back its neighbours", "[engine][network]") {

@@ -37,7 +37,10 @@ void MessageReplay::let_flow(FlowClock& clock, std::uint32_t index) {
   if (replay_->least_per_byte > 0)
     least = Duration{std::llround(replay_->least_per_byte * message.bytes * ranks_[from].sent)};
   if (use_count_ == 0 && least == Duration{}) return end_message(clock, index);
-  clock.flow(clock.now(), std::span{uses_}.first(use_count_), least, EventKind::kMessageEnds, index_, index);
+  auto const uses = std::span{uses_}.first(use_count_);
+  auto const bytes = uses.empty() ? 0.0 : uses.front().bytes;  // a route's first link is crossed once
+  auto const work = Work{uses, bytes, least};
+  clock.flow(clock.now(), work, EventKind::kMessageEnds, index_, index);
 }
 
 void MessageReplay::end_message(FlowClock& clock, std::uint32_t index) {
