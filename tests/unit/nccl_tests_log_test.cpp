@@ -83,6 +83,40 @@ TEST_CASE("prefixes of launchers and of collectors of logs are looked through", 
   }
 }
 
+TEST_CASE("a log without a list of ranks is asked for its command, then for its columns", "[records][nccl-tests]") {
+  auto const table = std::string{
+      "#  size  count  type  redop  root  time  algbw  busbw  #wrong\n"
+      "  1073741824  268435456  float  sum  -1  9500.0  113.03  113.03  0\n"
+      "# Avg bus bandwidth    : 113.03\n"};
+  auto const ranks = [&](std::string const& command) { return read_one_log(command + "\n" + table).ranks; };
+  CHECK(ranks("mpirun -np 16 -N 8 ./build/all_reduce_perf -b 1G -e 1G") == 16);
+  CHECK(ranks("mpirun --map-by ppr:8:node -H a,b ./all_reduce_perf -b 1G") == 16);
+  CHECK(ranks("mpirun --host a:8,b:8 ./all_reduce_perf -b 1G") == 16);  // a rank a slot
+  CHECK(ranks("mpirun -H a,b ./all_reduce_perf -b 1G -g 8") == 16);
+  CHECK(ranks("mpiexec -n 16 -ppn 8 ./all_reduce_perf -b 1G") == 16);
+  CHECK(ranks("jsrun -n 2 -a 8 ./all_reduce_perf -b 1G") == 16);
+  CHECK(ranks("srun -N 2 --ntasks-per-node 8 ./all_reduce_perf -b 1G") == 16);
+  CHECK(read_one_log("mpirun -np 16 -N 8 ./all_reduce_perf\n" + table).command->nodes == 2);
+  CHECK(read_one_log("mpirun -H a:8,b:8 ./all_reduce_perf\n" + table).command->nodes == 2);
+
+  // busbw = algbw means 2(n-1)/n = 1: two ranks, and the digits leave no other number.
+  auto const by_columns = read_one_log("# all_reduce_perf\n" + table);
+  CHECK(by_columns.ranks == 2);
+  CHECK(any_contains(by_columns.warnings, "2, by busbw over algbw"));
+}
+
+TEST_CASE("UTF-16 without a byte order mark is read", "[records][nccl-tests]") {
+  auto const text = std::string{
+      "# all_reduce_perf\n#  Rank  0 Group  0 Pid 1 on n device  0 [0x1] GPU\n"
+      "#  size  count  type  redop  root  time  algbw  busbw  #wrong\n"
+      "  1024  256  float  sum  -1  10.00  0.10  0.10  0\n"};
+  for (auto const is_little : {true, false}) {
+    auto wide = std::string{};
+    for (auto const c : text) wide += is_little ? std::string{c, '\0'} : std::string{'\0', c};
+    CHECK(read_one_log(wide).rows.size() == 1);
+  }
+}
+
 TEST_CASE("columns of iterations and times of day beside the rows are looked over", "[records][nccl-tests]") {
   // NVIDIA/nccl-tests src/util.cu, writeResultHeader with per-iteration report and timestamps.
   auto const log = read_one_log(

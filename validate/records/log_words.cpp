@@ -93,9 +93,11 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 
 std::string plain_text(std::string_view text) {
   auto plain = std::string{};
-  auto const is_little = text.starts_with("\xff\xfe");
-  if (is_little || text.starts_with("\xfe\xff")) {
-    for (std::size_t i = 2; i + 1 < text.size(); i += 2) {
+  // Without a mark, the zero of a first character that is ASCII tells.
+  auto const is_marked = text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
+  auto const is_little = text.starts_with("\xff\xfe") || (text.size() > 1 && text[0] != '\0' && text[1] == '\0');
+  if (is_marked || is_little || text.starts_with('\0')) {
+    for (std::size_t i = is_marked ? 2 : 0; i + 1 < text.size(); i += 2) {
       auto const low = text[is_little ? i : i + 1];
       auto const is_ascii = text[is_little ? i + 1 : i] == '\0' && static_cast<unsigned char>(low) < 0x80;
       plain += is_ascii ? low : '?';

@@ -16,7 +16,8 @@ namespace twinstep::records {
 /// The lines of a text, without their ends ("\n", "\r\n").
 [[nodiscard]] std::vector<std::string_view> lines_of(std::string_view text);
 
-/// A text of any program as plain UTF-8: UTF-16 with a byte order mark is converted (characters beyond ASCII become
+/// A text of any program as plain UTF-8: UTF-16, with a byte order mark or without, is converted (characters beyond
+/// ASCII become
 /// "?"), and what colours a terminal (ECMA-48 control sequences) is left out.
 [[nodiscard]] std::string plain_text(std::string_view text);
 

@@ -10,6 +10,7 @@
 #include "sim/base/input_error.hpp"
 #include "sim/io/json_writer.hpp"
 #include "validate/records/nccl_tests.hpp"
+#include "validate/records/self_checks.hpp"
 
 namespace twinstep::records {
 namespace {
@@ -95,6 +96,18 @@ validate::CollectiveRecord record_of(std::string const& name, std::string id, Co
   for (auto const& row : log.rows)
     if (auto const point = point_of(name, row)) record.points.push_back(*point);
   return record;
+}
+
+/// The one number of ranks that busbw over algbw leaves, if it is one.
+std::optional<std::int64_t> ranks_by_columns(CollectiveLog const& log) {
+  auto record = validate::CollectiveRecord{.kind = *log.collective};
+  for (auto const& row : log.rows)
+    if (row.out_of_place)
+      record.points.push_back({.size = row.size,
+                               .algorithm_bandwidth = rate_of(row.out_of_place->algorithm_bandwidth),
+                               .bus_bandwidth = rate_of(row.out_of_place->bus_bandwidth)});
+  auto const range = validate::ranks_by_bandwidths(record);
+  return range && range->most == range->least && range->least > 1 ? range->most : std::nullopt;
 }
 
 // As JSON.
@@ -208,6 +221,10 @@ void complete(std::string const& name, CollectiveLog& log) {
     log.warnings.push_back(fmt::format("{}: {}", one_line(name), sentence));
   };
   if (!log.ranks && log.command) log.ranks = log.command->ranks();
+  if (!log.ranks && log.collective) {
+    log.ranks = ranks_by_columns(log);
+    if (log.ranks) say(fmt::format("does not say how many ranks took part: {}, by busbw over algbw", *log.ranks));
+  }
   if (log.programs > 1)
     say(fmt::format(
         "{} programs of {} rank{} each ran side by side and measured nothing together: nccl-tests was built "
