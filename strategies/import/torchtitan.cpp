@@ -7,6 +7,7 @@
 
 #include "strategies/import/known_keys.hpp"
 #include "strategies/import/readers.hpp"
+#include "strategies/import/torchtitan_models.hpp"
 
 namespace twinstep::strategies {
 namespace {
@@ -240,42 +241,10 @@ class TorchtitanReader {
                                        "\"stack\": \"pytorch-compiled\" of the cluster")});
   }
 
-  /// Shapes of torchtitan's models. Source: torchtitan/models/llama3/__init__.py.
   void read_model() {
-    struct Flavor {
-      std::string_view name;
-      std::int64_t layers, hidden, heads, kv_heads, ffn, vocabulary;
-    };
-    constexpr auto kLlama3 = std::to_array<Flavor>({{"debugmodel", 6, 256, 16, 16, 768, 2048},
-                                                    {"8B", 32, 4096, 32, 8, 14336, 128256},
-                                                    {"70B", 80, 8192, 64, 8, 28672, 128256},
-                                                    {"405B", 126, 16384, 128, 8, 53248, 128256}});
     auto const name = find({{"model", "name"}});
     auto const flavor = find({{"model", "flavor"}});
-    if (!name || !flavor) return;
-    refuse_experts(*name, *flavor);
-    auto const known = std::ranges::find(kLlama3, flavor->string(), &Flavor::name);
-    if (name->string() != "llama3" || known == kLlama3.end()) return;
-    out_.model.put("family", *flavor, "llama");
-    out_.model.put("name", *flavor, fmt::format("llama3-{}", known->name));
-    out_.model.put("layers", *flavor, known->layers);
-    out_.model.put("hidden", *flavor, known->hidden);
-    out_.model.put("heads", *flavor, known->heads);
-    out_.model.put("kv_heads", *flavor, known->kv_heads);
-    out_.model.put("ffn", *flavor, known->ffn);
-    out_.model.put("vocabulary", *flavor, known->vocabulary);
-    out_.model.put("max_sequence_length", *flavor, std::int64_t{131072});
-  }
-
-  /// Flavors such as "30B-A3B" name how much of the model is active.
-  static void refuse_experts(io::Node const& name, io::Node const& flavor) {
-    constexpr auto kOfExperts = std::to_array<std::string_view>({"deepseek_v3", "llama4", "gpt_oss"});
-    auto const is_mixture = std::ranges::find(kOfExperts, name.string()) != kOfExperts.end() ||
-                            flavor.string().find("-A") != std::string_view::npos ||
-                            flavor.string().find("moe") != std::string_view::npos;
-    if (!is_mixture) return;
-    flavor.fail(fmt::format("found {} {}, a mixture of experts, which is not modelled", name.string(), flavor.string()),
-                "name a dense model");
+    if (name && flavor) out_.model = torchtitan_model(*name, *flavor);
   }
 
   static bool is_float8(io::Node const& converter) {

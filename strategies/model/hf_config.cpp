@@ -77,19 +77,32 @@ std::string short_spec_of(io::Node const& config) {
   return spec;
 }
 
-Transformer read_known(io::Node const& config, std::vector<std::string>& warnings) {
+/// A nested configuration of the family with the sizes that it leaves to the class.
+io::Node with_defaults(io::Node const& nested, HfFamily const& family, std::vector<std::string>& warnings) {
+  auto const defaults =
+      io::parse({fmt::format("transformers' defaults of {}", family.model_type), std::string{family.defaults}, false});
+  auto left_out = std::vector<std::string>{};
+  for (auto const& [key, value] : defaults.members())
+    if (!nested.find(key)) left_out.push_back(fmt::format("{} {}", key, value.integer()));
+  if (left_out.empty()) return nested;
+  warnings.push_back(fmt::format("{}: {} taken, transformers' default of {}", nested.path(), fmt::join(left_out, ", "),
+                                 family.model_type));
+  return io::merge(defaults, nested);
+}
+
+Transformer read_known(io::Node const& config, std::vector<std::string>& warnings, bool is_nested = false) {
   auto const node = architecture_node(config);
   auto known = std::vector<std::string_view>{};
   for (auto const& family : all_families()) {
     known.push_back(family.class_name);
     if (!names(node.string(), family)) continue;
-    auto model = family.read(config, warnings);
+    auto model = family.read(is_nested ? with_defaults(config, family, warnings) : config, warnings);
     model.name = family.model_type;
     return model;
   }
   if (auto const text = config.find("text_config")) {
     warnings.push_back(fmt::format("{}: only the text model of {} is read", text->path(), quoted(node.string())));
-    return read_known(*text, warnings);
+    return read_known(*text, warnings, true);
   }
   node.fail(fmt::format("architecture {}", quoted(node.string())),
             fmt::format("known: {}; if it is built like Llama, give the model as {{{}}}", fmt::join(known, ", "),

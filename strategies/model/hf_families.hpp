@@ -14,6 +14,9 @@ struct HfFamily {
   std::string_view class_name;  ///< "LlamaForCausalLM"
   std::string_view model_type;  ///< "llama"
   Transformer (*read)(io::Node const& config, std::vector<std::string>& warnings);
+  /// Sizes that a configuration of this class has where it gives none, as JSON: transformers leaves them out of the
+  /// text model's configuration in a file of several models. Source: transformers' configuration_*.py.
+  std::string_view defaults = "{}";
 };
 
 /// LLaMA and those that differ from it in numbers and biases: RMS norms, rotary embedding, a gate.

@@ -51,10 +51,19 @@ Transformer read_llama(io::Node const& config, std::vector<std::string>& warning
 }  // namespace
 
 std::vector<HfFamily> llama_families() {
-  return {{"LlamaForCausalLM", "llama", read_llama<kLlamaArchitecture>},
-          {"MistralForCausalLM", "mistral", read_llama<kMistral>},
-          {"Qwen2ForCausalLM", "qwen2", read_llama<kQwen2>},
-          {"Qwen3ForCausalLM", "qwen3", read_llama<kQwen3>}};
+  constexpr std::string_view kOfLlama =
+      R"({"num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32, "intermediate_size": 11008,
+          "vocab_size": 32000})";
+  constexpr std::string_view kOfMistral =
+      R"({"num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32, "intermediate_size": 14336,
+          "vocab_size": 32000})";
+  constexpr std::string_view kOfQwen =
+      R"({"num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32, "intermediate_size": 22016,
+          "vocab_size": 151936})";
+  return {{"LlamaForCausalLM", "llama", read_llama<kLlamaArchitecture>, kOfLlama},
+          {"MistralForCausalLM", "mistral", read_llama<kMistral>, kOfMistral},
+          {"Qwen2ForCausalLM", "qwen2", read_llama<kQwen2>, kOfQwen},
+          {"Qwen3ForCausalLM", "qwen3", read_llama<kQwen3>, kOfQwen}};
 }
 
 }  // namespace twinstep::strategies

@@ -52,7 +52,7 @@ std::int64_t llama_ffn(std::int64_t hidden) {
 
 Transformer read_transformer(io::Node const& spec, Family family) {
   spec.allow_only({"family", "name", "layers", "hidden", "heads", "kv_heads", "head_size", "ffn", "vocabulary",
-                   "max_sequence_length", "tied_embeddings", "biases", "dropout"});
+                   "max_sequence_length", "tied_embeddings", "biases", "query_key_norm", "dropout"});
   auto const is_gpt2 = family == Family::kGpt2;
   auto model = Transformer{};
   model.name = read_name(spec, name_of(family));
@@ -66,6 +66,7 @@ Transformer read_transformer(io::Node const& spec, Family family) {
   model.gated_mlp = !is_gpt2;
   model.fused_qkv = is_gpt2;
   model.qkv_bias = model.attention_output_bias = model.mlp_bias = read_flag(spec, "biases", is_gpt2);
+  model.query_key_norm = read_flag(spec, "query_key_norm", false);
   model.tied_embeddings = read_flag(spec, "tied_embeddings", is_gpt2);
   model.dropout = read_flag(spec, "dropout", is_gpt2);
   return model;

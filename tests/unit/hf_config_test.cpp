@@ -175,6 +175,18 @@ TEST_CASE("the model type serves where no class is named", "[model]") {
   CHECK(transformer.dropout);
 }
 
+TEST_CASE("sizes that a nested text model leaves out are its class's defaults, and said", "[model]") {
+  // llava-1.5-7b: Vicuna is LLaMA-2-7B with 64 more words of 4096 in embedding and head.
+  auto const read = read_config(R"({"architectures": ["LlavaForConditionalGeneration"], "model_type": "llava",
+    "text_config": {"architectures": ["LlamaForCausalLM"], "max_position_embeddings": 4096, "model_type": "llama",
+                    "vocab_size": 32064}, "vision_config": {"hidden_size": 1024}})");
+  CHECK(parameter_count(read.model) == 6'738'415'616 + 2 * 64 * 4096);
+  REQUIRE(read.warnings.size() == 2);
+  CHECK_THAT(read.warnings[1], Contains("hidden_size 4096") && !Contains("vocab_size"));
+  // A file of one model gives its sizes itself: one that does not is not finished.
+  CHECK_THROWS_WITH(read_config(R"({"model_type": "llama", "vocab_size": 32064})"), Contains("names no layers"));
+}
+
 TEST_CASE("an unknown architecture is answered with the known ones", "[model]") {
   CHECK_THROWS_WITH(read_config(R"({"architectures": ["MambaForCausalLM"]})"),
                     Contains("/architectures/0") && Contains("MambaForCausalLM") && Contains("LlamaForCausalLM") &&

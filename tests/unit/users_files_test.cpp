@@ -1,6 +1,7 @@
 #include "sim/io/document_text.hpp"
 #include "sim/io/other_formats.hpp"
 #include "strategies/import/users_file.hpp"
+#include "strategies/model/read_model.hpp"
 #include "strategies/plan/read_plan.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/plans.hpp"
@@ -246,6 +247,21 @@ implementation = "foreach"
                          "data_parallel_shard_degree = 1\n"));
   CHECK(replicas.strategy == StrategyName::kDdp);
   CHECK(replicas.parallel.ranks == 8);
+}
+
+TEST_CASE("a model and flavor of torchtitan name a model", "[import]") {
+  auto const parameters = [](std::string const& model, std::string const& flavor) {
+    auto warnings = std::vector<std::string>{};
+    auto const file = torchtitan("[model]\nname = '" + model + "'\nflavor = '" + flavor + "'\n");
+    return parameter_count(read_model(file.model.node(), ".", warnings));
+  };
+  // As published: Llama 3 8B; Qwen3 8B, with a norm of each head; Qwen3 0.6B, whose head is the embedding.
+  CHECK(parameters("llama3", "8B") == 8'030'261'248);
+  CHECK(parameters("llama3", "8B_flex") == 8'030'261'248);
+  CHECK(parameters("qwen3", "8B") == 8'190'735'360);
+  CHECK(parameters("qwen3", "0.6B") == 596'049'920);
+  CHECK_FALSE(torchtitan("[model]\nname = 'flux'\nflavor = 'flux-dev'\n").model.node().has("family"));
+  CHECK_THAT(refusal_of(torchtitan, "[model]\nname = 'qwen3'\nflavor = '30B-A3B'\n"), Contains("mixture of experts"));
 }
 
 TEST_CASE("float8 and torch.compile of torchtitan are read or left open", "[import]") {
