@@ -89,10 +89,22 @@ TEST_CASE("four GPUs that divide their links are a mesh, four that do not have a
 }
 
 TEST_CASE("a terminal's underlines do not matter", "[records][nvidia-smi]") {
-  auto const facts =
-      read_nvidia_smi("a.txt", "\x1b[4mGPU0\tGPU1\tCPU Affinity\x1b[0m\nGPU0\t X \tNV4\t0-11\nGPU1\tNV4\t X \t0-11\n");
-  CHECK(facts.gpus.size() == 2);
-  CHECK(facts.gpus[0].peer_links.at(1) == 4);
+  for (auto const* const escape : {"\x1b", ""}) {  // a page that shows the text may have eaten it
+    auto const facts = read_nvidia_smi("a.txt", escape + std::string{"[4mGPU0\tGPU1\tCPU Affinity"} + escape +
+                                                    "[0m\nGPU0\t X \tNV4\t0-11\nGPU1\tNV4\t X \t0-11\n");
+    CHECK(facts.gpus.size() == 2);
+    CHECK(facts.gpus[0].peer_links.at(1) == 4);
+  }
+}
+
+TEST_CASE("a GPU that has NVLinks in a node that ships is doubted without them", "[records][nvidia-smi]") {
+  auto const doubts = [](std::string const& gpu) {
+    auto facts = read_nvidia_smi("a.txt", "GPU0 GPU1 CPU\nGPU0 X SYS 0-3\nGPU1 SYS X 0-3\n");
+    static_cast<void>(profile_of(facts, gpu));
+    return any_contains(facts.warnings, "shows no NVLink");
+  };
+  CHECK(doubts("h100-sxm5-80"));
+  CHECK_FALSE(doubts("l40s-48"));
 }
 
 TEST_CASE("what a matrix says in two ways, or once, is warned about", "[records][nvidia-smi]") {

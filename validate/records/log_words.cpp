@@ -37,15 +37,28 @@ std::string_view without_label(std::string_view line) {
   return is_label ? line.substr(digits + 1) : line;
 }
 
+/// The length of "[32m", which is left of a colour where a page ate its escape; 0 for anything else.
+std::size_t bare_colour(std::string_view text) {
+  if (!text.starts_with('[')) return 0;
+  auto const end = text.find_first_not_of("0123456789;", 1);
+  return end != std::string_view::npos && end > 1 && text[end] == 'm' ? end + 1 : 0;
+}
+
 /// Without ESC [ … letter, and without ESC ] … BEL.
 std::string without_control_sequences(std::string_view text) {
   constexpr char kEscape = '\x1b';
   auto plain = std::string{};
   while (true) {
-    auto const begin = std::min(text.find(kEscape), text.size());
+    auto const begin = std::min(text.find_first_of("\x1b["), text.size());
     plain += text.substr(0, begin);
     text.remove_prefix(begin);
     if (text.empty()) return plain;
+    if (text.front() != kEscape) {
+      auto const colour = bare_colour(text);
+      if (colour == 0) plain += text.front();
+      text.remove_prefix(std::max<std::size_t>(colour, 1));
+      continue;
+    }
     auto const is_title = text.substr(1).starts_with(']');
     auto end = is_title ? text.find('\a') : text.find_first_not_of("0123456789;:<=>?[ !\"#$%&'()*+,-./", 1);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);

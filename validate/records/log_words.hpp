@@ -18,7 +18,7 @@ namespace twinstep::records {
 
 /// A text of any program as plain UTF-8: UTF-16, with a byte order mark or without, is converted (characters beyond
 /// ASCII become
-/// "?"), and what colours a terminal (ECMA-48 control sequences) is left out.
+/// "?"), and what colours a terminal (ECMA-48 control sequences, whole or without their escape) is left out.
 [[nodiscard]] std::string plain_text(std::string_view text);
 
 /// Whether a text begins like a JSON object, or like an array of them, as no log does: mpirun's "[1,0]<stdout>:" does

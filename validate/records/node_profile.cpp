@@ -173,11 +173,14 @@ class ProfileWriter {
   void doubt_hidden_links() {
     auto const* const architecture =
         gpu_.compute_capability ? known_devices().find(gpu_.compute_capability->value) : nullptr;
-    if (architecture == nullptr || architecture->links == 0 || !may_hide_links(facts_)) return;
-    facts_.warn(
-        fmt::format("shows no NVLink, though {} can have {} and each GPU has NICs of its own: a container or "
-                    "virtual machine may hide them; set \"intra\": \"nvswitch\" if they are there",
-                    gpu_.name, architecture->links));
+    if (architecture == nullptr || architecture->links == 0 || is_nvlink(*intra_) || facts_.gpus.size() < 2) return;
+    auto const is_linked_elsewhere = is_nvlink(base_.intra) && base_.gpu.name == gpu_.name;
+    if (!is_linked_elsewhere && !may_hide_links(facts_)) return;
+    facts_.warn(fmt::format(
+        "shows no NVLink, though {} can have {} and {}: a container or virtual machine may hide them; set \"intra\": "
+        "\"nvswitch\" if they are there",
+        gpu_.name, architecture->links,
+        is_linked_elsewhere ? fmt::format("has them in {}", base_.name) : "each GPU has NICs of its own"));
   }
 
   /// The dump has no place for links. One GPU has none, several need some.

@@ -46,18 +46,6 @@ bool is_gpu(std::string_view device) {
   return device.starts_with("GPU") && whole_number<int>(device.substr(3)).has_value();
 }
 
-/// A terminal's colours and underlines.
-std::string without_escapes(std::string_view text) {
-  auto plain = std::string{};
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\x1b')
-      i = std::min(text.find('m', i), text.size());
-    else
-      plain += text[i];
-  }
-  return plain;
-}
-
 class MatrixReader {
  public:
   explicit MatrixReader(std::string const& name) {
@@ -67,7 +55,7 @@ class MatrixReader {
   }
 
   NodeFacts read(std::string_view text) && {
-    auto const plain = without_escapes(text);
+    auto const plain = plain_text(text);
     for (auto const line : lines_of(plain)) {
       ++line_;
       read_line(words_of(line));
