@@ -40,8 +40,8 @@ class OpenEnds {
 
  private:
   template <class Value>
-  void add(std::string what, std::string path, Value value) {
-    open_.push_back({std::move(what), io::change_to(std::move(path), io::value_node(value))});
+  void add(std::string what, std::string const& path, Value value) {
+    open_.push_back({std::move(what), io::change_to(path, io::value_node(value))});
   }
 
   [[nodiscard]] static bool says(std::optional<Node> const& object, std::string_view key) {
@@ -49,7 +49,7 @@ class OpenEnds {
   }
   [[nodiscard]] bool trains_with(std::string_view key) const { return says(document_.find("training"), key); }
   [[nodiscard]] std::optional<Node> strategy() const {
-    auto const all = document_.find("strategy");
+    auto all = document_.find("strategy");
     if (!all || !all->is(Node::Type::kArray)) return all;
     return all->elements().at(place_);
   }

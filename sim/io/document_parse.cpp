@@ -213,7 +213,7 @@ class Parser {
     auto const begin = at_;
     if (here() == '\'') return make(begin, read_single_quoted());
     if (at_ == text_.size() || is_one_of(here(), "]},:")) refuse_token(kAnyValue);
-    auto const value = read_foreign_word();
+    auto value = read_foreign_word();
     auto const is_whole = at_ == text_.size() || is_one_of(here(), " \t\r\n,]}#/");
     skip_blanks_of_line();
     if (value && is_whole && (at_ == text_.size() || is_one_of(here(), "\r\n,]}#/"))) return value;

@@ -222,8 +222,8 @@ Launch const& LocalRanks::launch() const {
   return others_->launch();
 }
 
-void LocalRanks::join(std::exception_ptr failure) {
-  others_->join(std::move(failure));
+void LocalRanks::join(std::exception_ptr const& failure) {
+  others_->join(failure);
 }
 
 void run_local_ranks(int processes, LocalRanks::Body const& body) {

@@ -29,7 +29,7 @@ class LocalRanks {
   /// Waits for the others to end; kills those that take long. Throws InputError for one that was killed by somebody
   /// else, with its number and the signal; else `failure`, this process's own, if there is one; else InputError for one
   /// that failed, with its own reason.
-  void join(std::exception_ptr failure = {});
+  void join(std::exception_ptr const& failure = {});
 
  private:
   class Others;

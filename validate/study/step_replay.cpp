@@ -39,7 +39,7 @@ std::variant<StepReplay, NotReplayed> replay_of(StepRecord const& record,
   auto model = model_of(record.model);
   auto [plan, near_to, assumed] = plan_of(record);
   auto cluster = machine_of(record, named, plan);
-  auto scenario = on(std::move(cluster), {.model = std::move(model), .plan = std::move(plan)});
+  auto scenario = on(std::move(cluster), {.model = std::move(model), .plan = plan});
   scenario.strategy_title = name_of(scenario.plan.strategy);
   return StepReplay{std::move(scenario), std::move(near_to), std::move(assumed)};
 } catch (Impossible const& reason) {
