@@ -99,11 +99,11 @@ CollectiveResult run_exact(collectives::FoldRequest const& request, collectives:
   for (auto& places : groups)
     runs.emplace_back(replay, std::move(places), routes, static_cast<std::uint32_t>(runs.size()));
   for (auto const& run : runs) run.start(clock);
-  while (auto const event = clock.next()) {
-    if (event->kind == EventKind::kMessageMayFlow)
-      runs[event->subject].let_flow(clock, event->detail);
+  while (auto const* event = clock.next()) {
+    if (event->kind() == EventKind::kMessageMayFlow)
+      runs[event->subject].let_flow(clock, event->detail());
     else
-      runs[event->subject].end_message(clock, event->detail);
+      runs[event->subject].end_message(clock, event->detail());
   }
 
   auto result = CollectiveResult{};

@@ -4,7 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/base/check.hpp"
@@ -23,14 +23,23 @@ enum class EventKind : std::uint32_t {
   kMessageEnds        ///< of a replay
 };
 
-struct Event {
-  Time time;
-  std::uint32_t subject = 0;      ///< a flow, a stream, a transfer or a replay
-  std::uint32_t detail : 29 = 0;  ///< a replay's message; of a flow the version that makes out stale events
-  EventKind kind : 3 = EventKind::kFlowEnds;
-};
+class Event {
+ public:
+  static constexpr std::uint32_t kDetailMask = (1U << 29) - 1;
 
-inline constexpr std::uint32_t kDetailMask = (1U << 29) - 1;
+  constexpr Event() = default;
+  constexpr Event(Time when, EventKind kind, std::uint32_t of, std::uint32_t detail)
+      : time{when}, subject{of}, tag_{detail << 3 | static_cast<std::uint32_t>(kind)} {}
+
+  Time time;
+  std::uint32_t subject = 0;  ///< a flow, a stream, a transfer or a replay
+  [[nodiscard]] constexpr EventKind kind() const { return static_cast<EventKind>(tag_ & 7); }
+  /// A replay's message; of a flow the version that makes out stale events. Modulo 2^29.
+  [[nodiscard]] constexpr std::uint32_t detail() const { return tag_ >> 3; }
+
+ private:
+  std::uint32_t tag_ = 0;  // both in one: bit fields would be written one after the other, and stall who reads them
+};
 
 /// Events in the order of time, then of insertion. Time never goes back: what is added lies at or after what was taken
 /// last.
@@ -44,30 +53,26 @@ class EventQueue {
  public:
   void add(Time time, EventKind kind, std::uint32_t subject, std::uint32_t detail = 0) {
     TWINSTEP_CHECK(time >= last_, "time does not go back");
-    auto event = Event{};
-    event.time = time;
-    event.subject = subject;
-    event.detail = detail & kDetailMask;
-    event.kind = kind;
-    put(event);
+    bucket_of(time).emplace_back(time, kind, subject, detail);
   }
 
   /// Whether an event lies at the moment of the one that was taken last.
   [[nodiscard]] bool has_more_now() const { return next_now_ < buckets_[0].size(); }
 
-  [[nodiscard]] std::optional<Event> take() {
-    if (!has_more_now() && !advance()) return std::nullopt;
-    return buckets_[0][next_now_++];
+  /// The earliest event, which stays there until the next one is added; null if there is none.
+  [[nodiscard]] Event const* take() {
+    if (!has_more_now() && !advance()) return nullptr;
+    return &buckets_[0][next_now_++];
   }
 
  private:
   static constexpr std::size_t kBuckets = 65;
 
-  void put(Event const& event) {
-    auto const differs = static_cast<std::uint64_t>(event.time.count() ^ last_.count());
+  [[nodiscard]] std::vector<Event>& bucket_of(Time time) {
+    auto const differs = static_cast<std::uint64_t>(time.count() ^ last_.count());
     auto const bucket = static_cast<std::size_t>(std::bit_width(differs));
-    buckets_[bucket].push_back(event);
     if (bucket > 0) filled_ |= std::uint64_t{1} << (bucket - 1);
+    return buckets_[bucket];
   }
 
   /// Moves on to the earliest moment that has events. False if there is none.
@@ -79,8 +84,16 @@ class EventQueue {
     filled_ &= filled_ - 1;
     auto& bucket = buckets_[lowest];
     last_ = bucket.front().time;
-    for (auto const& event : bucket) last_ = std::min(last_, event.time);
-    for (auto const& event : bucket) put(event);  // all into lower buckets
+    auto latest = last_;
+    for (auto const& event : bucket) {
+      last_ = std::min(last_, event.time);
+      latest = std::max(latest, event.time);
+    }
+    if (last_ == latest) {  // one event alone, or a step of a collective
+      std::swap(bucket, buckets_[0]);
+      return true;
+    }
+    for (auto const& event : bucket) bucket_of(event.time).push_back(event);  // all into lower buckets
     bucket.clear();
     return true;
   }

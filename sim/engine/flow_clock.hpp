@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -46,8 +45,9 @@ class FlowClock {
   /// Makes room for what `speed_changes` usually has of so many transfers: a begin and an end.
   void expect_transfers(std::size_t count) { speed_changes_.reserve(2 * count); }
 
-  /// Advances to what happens next. Whatever happens at one moment happens before rates change.
-  [[nodiscard]] std::optional<Event> next() {
+  /// Advances to what happens next: valid until the next call; null if nothing does. Whatever happens at one moment
+  /// happens before rates change.
+  [[nodiscard]] Event const* next() {
     while (true) {
       if (!events_.has_more_now())
         network_.settle(now_, [this](std::uint32_t flow, Time end) {
@@ -56,22 +56,21 @@ class FlowClock {
           if (owner.kind == EventKind::kTransferFlowEnds)
             speed_changes_.push_back({now_, owner.subject, owner.detail, network_.speed(flow)});
         });
-      auto event = events_.take();
-      if (!event) return std::nullopt;
-      if (event->kind == EventKind::kFlowEnds) {
+      auto const* const event = events_.take();
+      if (event == nullptr) return nullptr;
+      happens_ = *event;
+      if (event->kind() == EventKind::kFlowEnds) {
         auto& owner = owners_[event->subject];
-        if (event->detail != (owner.version & kDetailMask)) continue;  // its end has moved since
+        if (event->detail() != (owner.version & Event::kDetailMask)) continue;  // its end has moved since
         ++owner.version;
         network_.stop(event->subject);
-        event->subject = owner.subject;
-        event->detail = owner.detail & kDetailMask;
-        event->kind = owner.kind;
+        happens_ = {event->time, owner.kind, owner.subject, owner.detail};
         if (owner.kind == EventKind::kTransferFlowEnds)
           speed_changes_.push_back({event->time, owner.subject, owner.detail, 0});
       }
       now_ = event->time;
       ++event_count_;
-      return event;
+      return &happens_;
     }
   }
 
@@ -94,6 +93,7 @@ class FlowClock {
   EventQueue events_;
   std::vector<Owner> owners_;  // by activity
   std::vector<SpeedChange> speed_changes_;
+  Event happens_;
   Time now_;
   std::int64_t event_count_ = 0;
 };

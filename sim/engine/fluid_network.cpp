@@ -19,34 +19,35 @@ std::uint32_t FluidNetwork::add_resource(BytesPerSecond rate) {
   return static_cast<std::uint32_t>(resources_.size() - 1);
 }
 
-inline FluidNetwork::Task FluidNetwork::task_of(Work const& work) const {
-  struct {
-    double bytes = 0;
-    double capacity = 1;
-  } tightest;  // of its resources
-  auto largest = 0.0;
+inline FluidNetwork::Task const& FluidNetwork::task_of(Work const& work) {
+  auto task = Task{0, 1, 0, work.least, 0, {}};
   for (auto const& use : work.uses) {
     auto const capacity = resources_[use.resource].capacity;
-    largest = std::max(largest, use.bytes);
-    if (use.bytes * tightest.capacity <= tightest.bytes * capacity) continue;
-    tightest = {use.bytes, capacity};
+    task.bytes = std::max(task.bytes, use.bytes);
+    if (use.bytes * task.capacity <= task.most * capacity) continue;
+    task.most = use.bytes;
+    task.capacity = capacity;
   }
+  if (task.bytes > 0 && work.flow > 0) task.bytes = work.flow;
+  TWINSTEP_CHECK(task.bytes > 0 || work.least > Duration{}, "an activity has something to do");
+  if (task.is_like(task_)) return task_;
   auto const least_seconds = to_seconds(work.least).count();
-  auto bytes = work.flow > 0 ? work.flow : largest;
-  if (largest == 0) bytes = least_seconds;  // its own speed then is 1: "bytes" are seconds
-  TWINSTEP_CHECK(bytes > 0, "an activity has something to do");
-  return {bytes, bytes / std::max(tightest.bytes / tightest.capacity, least_seconds)};
+  if (task.bytes == 0) task.bytes = least_seconds;  // its own speed then is 1: "bytes" are seconds
+  task.limit = task.bytes / std::max(task.most / task.capacity, least_seconds);
+  task.time = to_duration(Seconds{task.bytes / task.limit});
+  return task_ = task;
 }
 
 std::uint32_t FluidNetwork::start(Time now, Time begins, Work const& work) {
   auto const index = new_activity();
   auto& activity = activities_[index];
-  auto const [bytes, limit] = task_of(work);
+  auto const& task = task_of(work);
   auto const uses = work.uses;
-  activity.remaining = bytes;
-  activity.limit = limit;
-  activity.rate = activity.limit;
+  activity.remaining = task.bytes;
+  activity.limit = task.limit;
+  activity.rate = task.limit;
   activity.since = std::max(now, begins);
+  activity.end = activity.since + task.time;
   activity.is_active = true;
 
   activity.block = uses.empty() ? 0 : static_cast<std::uint32_t>(std::bit_width(uses.size() - 1)) + 1;
@@ -56,7 +57,7 @@ std::uint32_t FluidNetwork::start(Time now, Time begins, Work const& work) {
   for (auto const& use : uses) {
     if (use.bytes <= 0) continue;
     auto& link = links_[activity.first_link + activity.link_count++];
-    link = {use.bytes == bytes ? 1 : use.bytes / bytes, use.resource, index};
+    link = {use.bytes == task.bytes ? 1 : use.bytes / task.bytes, use.resource, index};
     attach(link);
     auto& resource = resources_[use.resource];
     resource.carried += use.bytes;
@@ -90,7 +91,7 @@ void FluidNetwork::change_least(std::uint32_t index, Time now, Work const& work)
   }
   activity.limit = limit;
   if (is_contended) return disturb(index);
-  activity.rate = limit;
+  set_rate(activity, limit);
   activity.is_fresh = true;
   fresh_.push_back(index);
 }
@@ -168,8 +169,12 @@ void FluidNetwork::disturb_users(Resource const& resource) {
   }
 }
 
-Time FluidNetwork::end_of(Activity const& activity) {
-  return activity.since + to_duration(Seconds{activity.remaining / activity.rate});
+void FluidNetwork::set_rate(Activity& activity, double rate) {
+  activity.rate = rate;
+  activity.end = activity.since;
+  if (activity.remaining == 0) return;
+  TWINSTEP_CHECK(rate > 0, "every activity has a share of its resources");
+  activity.end += to_duration(Seconds{activity.remaining / rate});
 }
 
 void FluidNetwork::solve_component_of(std::uint32_t seed) {
@@ -294,11 +299,9 @@ Time FluidNetwork::change_rate(std::uint32_t index, Time now) {
   auto& activity = activities_[index];
   if (activity.new_rate <= activity.rate * kSame && activity.rate <= activity.new_rate * kSame) return kNever;
   advance(activity, now);
-  activity.rate = activity.new_rate;
   activity.is_fresh = false;
-  if (activity.remaining == 0) return activity.since;
-  TWINSTEP_CHECK(activity.rate > 0, "every activity has a share of its resources");
-  return end_of(activity);
+  set_rate(activity, activity.new_rate);
+  return activity.end;
 }
 
 }  // namespace twinstep::engine

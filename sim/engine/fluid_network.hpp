@@ -67,7 +67,7 @@ class FluidNetwork {
     }
     disturbed_.clear();
     for (auto const index : fresh_)
-      if (std::exchange(activities_[index].is_fresh, false)) on_change(index, end_of(activities_[index]));
+      if (std::exchange(activities_[index].is_fresh, false)) on_change(index, activities_[index].end);
     fresh_.clear();
   }
 
@@ -88,6 +88,7 @@ class FluidNetwork {
     double limit = 0;      // the rate if it were alone
     double new_rate = 0;   // valid while solving
     Time since;            // `remaining` is that of this moment
+    Time end;              // at this rate
     std::uint32_t first_link = 0;
     std::uint32_t link_count = 0;
     std::uint32_t block = 0;  // links that it may have: 2^(block - 1), or none
@@ -118,10 +119,19 @@ class FluidNetwork {
     [[nodiscard]] bool is_contended() const { return demand > capacity * (1 + 1e-9); }  // but for rounding
     [[nodiscard]] double level() const { return (left > 0 ? left : 0) / weight; }
   };
-  /// What one of an activity's flows has to move, and its rate if the activity were alone.
+  /// What one of an activity's flows has to move, and how it goes if the activity is alone.
   struct Task {
+    // What decides.
+    double most = 0;      // bytes on the resource that would slow it most …
+    double capacity = 1;  // … and what that carries
     double bytes = 0;
+    Duration least;
+
     double limit = 0;
+    Duration time;
+    [[nodiscard]] bool is_like(Task const& other) const {
+      return most == other.most && capacity == other.capacity && bytes == other.bytes && least == other.least;
+    }
   };
   /// At which rate something stops the growth of rates: a full resource, or an activity's own limit.
   struct Ceiling {
@@ -132,15 +142,15 @@ class FluidNetwork {
   [[nodiscard]] std::span<Link> links_of(Activity const& activity) {
     return std::span{links_}.subspan(activity.first_link, activity.link_count);
   }
-  [[nodiscard]] Task task_of(Work const& work) const;
+  Task const& task_of(Work const& work);
   static void advance(Activity& activity, Time now);
+  static void set_rate(Activity& activity, double rate);
   [[nodiscard]] std::uint32_t new_activity();
   [[nodiscard]] std::uint32_t new_block(std::uint32_t block);
   void attach(Link& link);
   void detach(Link const& link);
   void disturb(std::uint32_t activity);
   void disturb_users(Resource const& resource);
-  [[nodiscard]] static Time end_of(Activity const& activity);
   void solve_component_of(std::uint32_t seed);
   void gather_component(std::uint32_t seed);
   void reach(std::uint32_t resource);
@@ -159,6 +169,7 @@ class FluidNetwork {
   std::vector<std::uint32_t> component_;  // activities
   std::vector<Ceiling> limits_;           // of the component's activities, lowest first
   std::vector<Ceiling> full_at_;          // heap: contended resources of the component; levels may have risen since
+  Task task_;  // the last one: messages of a collective mostly are like the one before, and to divide is slow
   std::uint32_t stamp_ = 0;
   std::size_t growing_ = 0;  // activities of the component without a rate
 };

@@ -228,16 +228,16 @@ std::uint32_t Step::begin_operation_flow(std::uint32_t index, Time begins, doubl
 }
 
 void Step::finish(Event const& completion) {
-  switch (completion.kind) {
+  switch (completion.kind()) {
     case EventKind::kOperationEnds: end_operation(completion.subject); break;
     case EventKind::kStreamWakes: mark(states_[streams_[completion.subject].cell]); break;
     case EventKind::kLatencyOver: begin_phase_flows(completion.subject); break;
     case EventKind::kTransferFlowEnds: end_phase_flow(completion.subject); break;
     case EventKind::kMessageMayFlow:
-      replays_[completion.subject]->let_flow(clock_, completion.detail);
+      replays_[completion.subject]->let_flow(clock_, completion.detail());
       return end_replay_if_done(completion.subject);
     case EventKind::kMessageEnds:
-      replays_[completion.subject]->end_message(clock_, completion.detail);
+      replays_[completion.subject]->end_message(clock_, completion.detail());
       return end_replay_if_done(completion.subject);
     case EventKind::kFlowEnds: TWINSTEP_UNREACHABLE("the clock tells whose flow has ended");
   }

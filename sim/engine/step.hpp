@@ -28,8 +28,8 @@ class Step {
 
   /// Lets every host issue what it can, and starts every operation whose stream is free and whose waits are over.
   void start_ready_operations();
-  /// The next thing that completes: the end of a kernel, a copy or a flow, or of a fixed latency.
-  [[nodiscard]] std::optional<Event> next_completion() { return clock_.next(); }
+  /// The next thing that completes (null: nothing): the end of a kernel, a copy or a flow, or of a fixed latency.
+  [[nodiscard]] Event const* next_completion() { return clock_.next(); }
   void finish(Event const& completion);
 
   [[nodiscard]] bool has_unfinished_operations() const { return unfinished_ > 0; }

@@ -13,7 +13,7 @@ namespace {
 // run. If operations remain and nothing can complete, the program is stuck: say who waits for whom.
 void run(Step& step) {
   step.start_ready_operations();
-  while (auto const completion = step.next_completion()) {
+  while (auto const* completion = step.next_completion()) {
     step.finish(*completion);
     step.start_ready_operations();
   }

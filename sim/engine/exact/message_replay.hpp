@@ -33,7 +33,7 @@ class MessageReplay {
 
  private:
   static constexpr std::uint32_t kNone = 0xffff'ffff;
-  static constexpr std::uint32_t kLaunch = kDetailMask;
+  static constexpr std::uint32_t kLaunch = Event::kDetailMask;
 
   struct Participant {
     std::int32_t step = -1;         // that it is in
