@@ -15,10 +15,10 @@
 #include "app/cli/subcommands.hpp"
 #include "app/commands.hpp"
 #include "app/output.hpp"
+#include "sim/base/build.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/base/module.hpp"
-#include "sim/base/version.hpp"
 
 namespace {
 
@@ -70,12 +70,21 @@ std::string way_out(CLI::App const& program) {
   return near.empty() ? fmt::format("see {}--help", in_use) : fmt::format("did you mean {}?", near);
 }
 
+/// "0.1.0 (commit 3f2a90c1d0aa, model 9be0…, with Gloo, MPI)".
+std::string version_text() {
+  auto const [version, commit, model] = build();
+  auto text = fmt::format("{} (", version);
+  if (!commit.empty()) text += fmt::format("commit {}, ", commit);
+  auto const features = std::string_view{TWINSTEP_FEATURES};
+  return text + fmt::format("model {}, {})", model, features.empty() ? "alone" : fmt::format("with {}", features));
+}
+
 int run(int argc, char** argv) {
   auto exit_code = int{kDone};
   auto program = CLI::App{
       "twinstep predicts how long a training step takes on a cluster, whether it fits,\nand what it waits for.",
       "twinstep"};
-  program.set_version_flag("--version", std::string{kVersion});
+  program.set_version_flag("--version", version_text());
   program.require_subcommand(1);
   program.failure_message([&program](CLI::App const*, CLI::Error const& error) {
     return fmt::format("twinstep: {}; {}\n", one_line(error.what()), way_out(program));

@@ -4,9 +4,11 @@
 #include <map>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "explore/ask/data_hash.hpp"
+#include "sim/base/build.hpp"
 #include "sim/base/input_error.hpp"
-#include "sim/base/version.hpp"
 #include "sim/io/document_text.hpp"
 #include "sim/io/json_writer.hpp"
 
@@ -68,7 +70,7 @@ Manifest manifest_of(Sweep const& sweep, engine::RunOptions const& options) {
   json.key("files");
   files.write(json);
   json.end_object();
-  return {.version = std::string{kVersion},
+  return {.version = fmt::format("{} (model {})", build().version, build().model),
           .sweep = std::move(json).text(),
           .paths = sweep.paths(),
           .points = sweep.points()};

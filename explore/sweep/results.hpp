@@ -15,7 +15,7 @@ namespace twinstep::explore::sweep {
 
 /// What a results file is of. Two runs whose manifests are equal give the same rows.
 struct Manifest {
-  std::string version;             ///< of twinstep
+  std::string version;             ///< of twinstep, with the hash of its model
   std::string sweep;               ///< the sweep, its base and the options that change results, as JSON text
   std::vector<std::string> paths;  ///< the settings of each row: "cluster.nodes", …
   std::int64_t points = 0;         ///< of the whole sweep, those that constraints leave out included

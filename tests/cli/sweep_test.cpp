@@ -421,6 +421,21 @@ TEST_CASE("an export that cannot be written says so, and the results stay", "[cl
   CHECK_THAT(read.out, Catch::StartsWith("point,cluster.nodes,status,reason,"));
 }
 
+TEST_CASE("results of another model are not gone on with, though its version is the same", "[cli][sweep][bad_input]") {
+  auto const folder = Scratch{};
+  auto const out = folder.path("results.sqlite");
+  static_cast<void>(swept(folder, small_sweep(R"("axes": {"cluster.nodes": [1, 2]})")));
+  auto const version = run_twinstep({"--version"}).out;  // "0.1.0 (commit 3f2a90c1d0aa, model 9be01c22f0aa, with …)"
+  auto const model = version.substr(version.find("model "), std::string{"model 9be01c22f0aa"}.size());
+  auto file = read_file(out);
+  REQUIRE(file.find(model) != std::string::npos);
+  file.replace(file.find(model), model.size(), "model 000000000000");
+  folder.write("results.sqlite", file);
+  auto const resumed = run_twinstep({"sweep", folder.path("sweep.json"), "--out", out, "--resume"});
+  CHECK(resumed.exit_code == 2);
+  CHECK_THAT(resumed.err, Contains("model 000000000000") && Contains(model));
+}
+
 TEST_CASE("a file at its limit ends the sweep with a message, and what was committed is resumed",
           "[cli][sweep][bad_input]") {
   auto const folder = Scratch{};
