@@ -74,6 +74,9 @@ class FactReader {
     if (!facts.find("gpu"))
       facts.fail("found facts of a cluster without the model of its GPUs",
                  "name it, such as \"gpu\": \"h100-80g\" (twinstep profiles list)");
+    if (!facts.find("gpus_per_node") && !facts.find("nodes"))
+      facts.fail("found facts of a cluster that say neither how many GPUs a node has nor how many nodes there are",
+                 "add \"gpus_per_node\", such as 8, and \"nodes\" unless it is one");
     auto const name = facts.at("gpu");
     auto const shipped = find_name(Kind::kGpu, name.string());
     if (!shipped)
@@ -82,8 +85,10 @@ class FactReader {
     profile_ = io::parse({profile_file(Kind::kGpu, *shipped), profile_text(Kind::kGpu, *shipped)});
     gpu_ = read_gpu(name);
     reference_ = read_node(profile_->at("reference_node"));
-    gpus_ = count_in_node(facts.at("gpus_per_node"));
-    trays_ = count(facts.at("nodes"));
+    auto const gpus = facts.find("gpus_per_node");
+    gpus_ = gpus ? count_in_node(*gpus) : reference_.gpus_on_host();
+    auto const nodes = facts.find("nodes");
+    trays_ = nodes ? count(*nodes) : 1;
     read_inside();
   }
 
@@ -107,11 +112,13 @@ class FactReader {
     auto const say = [&](std::string_view fact, std::string const& instead) {
       out.push_back(fmt::format("{} {}: \"{}\" is not stated, {} is taken", trays_, gpu_.name, fact, instead));
     };
+    auto const as_reference = fmt::format("the reference design ({})", reference_.name);
+    if (!facts_.find("gpus_per_node")) say("gpus_per_node", fmt::format("{}, as in {}", gpus_, as_reference));
+    if (!facts_.find("nodes")) say("nodes", "1");
     if (gpus_ > 1 && !facts_.find("intra")) say("intra", std::string{name_of(intra_)});
     if (domains_ == 1) return out;
     auto const fabric = facts_.find("fabric");
     if (!fabric || fabric->string() == "unknown") say("fabric", std::string{kDefaultTransport});
-    auto const as_reference = fmt::format("the reference design ({})", reference_.name);
     if (!facts_.find("nics_per_node")) say("nics_per_node", fmt::format("{}, as in {}", nics(), as_reference));
     if (!facts_.find("nic_gbps"))
       say("nic_gbps", fmt::format("{:g}, as in {}", reference_.nic.value.count() * 8e-9, as_reference));
@@ -122,7 +129,7 @@ class FactReader {
   void read_inside() {
     auto const word = facts_.find("intra");
     auto inside =
-        Inside{"", gpus_ == 1 ? IntraNode::kNone : reference_.intra, "", reference_.gpus_per_host.has_value()};
+        Inside{"", gpus_ == 1 ? IntraNode::kNone : reference_.intra, "", gpus_ > 1 && reference_.gpus_per_host};
     if (word) inside = find_word(*word, "how GPUs of a node are linked", kInsides);
     intra_ = inside.intra;
     if (inside.is_rack) read_rack();
@@ -153,8 +160,16 @@ class FactReader {
 
   /// Of one node; of all trays of a domain.
   [[nodiscard]] std::int64_t nics() const {
-    if (auto const stated = facts_.find("nics_per_node")) return count_in_node(*stated) * trays_per_domain_;
+    if (auto const stated = stated_nics()) return *stated * trays_per_domain_;
     return std::max<std::int64_t>(1, domain_gpus() * reference_.nics / reference_.gpus);
+  }
+
+  /// A node by itself may say that it has none.
+  [[nodiscard]] std::optional<std::int64_t> stated_nics() const {
+    auto const stated = facts_.find("nics_per_node");
+    auto const is_none = stated && domains_ == 1 && stated->is(Node::Type::kNumber) && stated->number() == 0;
+    if (!stated || is_none) return std::nullopt;
+    return count_in_node(*stated);
   }
 
   template <class T>
@@ -187,7 +202,7 @@ class FactReader {
         // Of smaller nodes it is not known that they share a switch.
         {"gpus_per_pcie_switch", another(gpus < reference_.gpus ? 1 : std::gcd(reference_.gpus_per_pcie_switch, gpus))},
         {"gpus_per_host", trays_per_domain_ > 1 ? stated(gpus_) : make_.null()},
-        {"nics", facts_.find("nics_per_node") ? stated(nics()) : as_in_reference(nics())},
+        {"nics", stated_nics() ? stated(nics()) : as_in_reference(nics())},
         {"nic", nic()}};
     // The same fraction of its slot as the GPU of the reference node reaches.
     if (gpu_.name != reference_.gpu.name && gpu_.pcie && reference_.gpu.pcie)
@@ -198,7 +213,6 @@ class FactReader {
               fmt::format("the fraction of its slot that is reached in {}; {}", reference_.name, gpu_.pcie->source)));
     if (auto const hosts = divide_up(gpus, reference_.gpus); hosts > 1 && trays_per_domain_ == 1)
       members.emplace_back("host", host(hosts));
-    check_nics();
     return make_.object(members);
   }
 
@@ -221,14 +235,6 @@ class FactReader {
         {"memory_bandwidth", another(one.memory_bandwidth.value * static_cast<double>(hosts))}};
     if (one.memory_capacity) members.emplace_back("memory_capacity", another(one.memory_capacity->value * hosts));
     return make_.object(members);
-  }
-
-  void check_nics() const {
-    auto const gpus = domain_gpus();
-    if (gpus % nics() != 0 && nics() % gpus != 0)
-      facts_.at(facts_.has("nics_per_node") ? "nics_per_node" : "gpus_per_node")
-          .fail(fmt::format("found {} NICs for {} GPUs, expected one count to divide the other", nics(), gpus),
-                "state the NICs that carry training traffic");
   }
 
   [[nodiscard]] BytesPerSecond nic_rate() const {
@@ -270,7 +276,10 @@ class FactReader {
 }  // namespace
 
 bool are_facts(Node const& object) {
-  return object.is(Node::Type::kObject) && object.has("gpus_per_node");
+  if (!object.is(Node::Type::kObject) || object.has("profile")) return false;
+  if (object.has("gpus_per_node") || object.has("nics_per_node") || object.has("nic_gbps")) return true;
+  auto const gpu = object.find("gpu");
+  return gpu && gpu->is(Node::Type::kString) && !object.has("node");
 }
 
 FactsAndChanges split_facts(Node const& object) {

@@ -16,6 +16,8 @@
 ///
 /// Everything else comes from the GPU's profile and from its "reference_node": host, PCIe, and what the facts leave
 /// out:
+///     GPUs      as many as a host of the reference node has
+///     nodes     one
 ///     intra     that of the reference node, or none for one GPU
 ///     fabric    InfiniBand
 ///     NICs      as many a GPU as the reference node has, each as fast
@@ -23,7 +25,8 @@
 /// The network is a Clos without oversubscription (fabrics/unstated.json).
 namespace twinstep::hw_profiles {
 
-/// Whether an object is such facts: it has "gpus_per_node".
+/// Whether an object is such facts, though some may be missing: it has a count or a rate that only facts have, or the
+/// name of a GPU and no node.
 [[nodiscard]] bool are_facts(io::Node const& object);
 
 /// The members of `object` that are facts, and the others, which change the cluster built from them.

@@ -174,9 +174,8 @@ void check(Node const& document, hardware::Gpu const& gpu) {
 }
 
 void check(Node const& document, hardware::Node const& node) {
-  if ((node.gpus == 1) != (node.intra == hardware::IntraNode::kNone))
-    document.at("intra").fail(fmt::format("found \"{}\" for {} GPU{}, expected {}", name_of(node.intra), node.gpus,
-                                          node.gpus == 1 ? "" : "s", node.gpus == 1 ? "\"none\"" : "a kind of link"),
+  if (node.gpus > 1 && node.intra == hardware::IntraNode::kNone)
+    document.at("intra").fail(fmt::format("found \"none\" for {} GPUs, expected a kind of link", node.gpus),
                               "\"none\" is for one GPU, and the others connect several");
   constexpr auto kLargestMesh = std::int64_t{64};
   constexpr auto kCubeMesh = std::int64_t{8};
@@ -196,15 +195,6 @@ void check(Node const& document, hardware::Node const& node) {
     document.at("gpus_per_host")
         .fail("found several hosts whose GPUs NVLink does not join, expected \"nvswitch\" or \"mesh\"",
               "leave gpus_per_host out");
-  if (node.gpus % node.gpus_per_pcie_switch != 0)
-    document.at("gpus_per_pcie_switch")
-        .fail(fmt::format("found {} GPUs at a PCIe switch, expected a divisor of the node's {}",
-                          node.gpus_per_pcie_switch, node.gpus),
-              "give every switch as many");
-  if (node.gpus % node.nics != 0 && node.nics % node.gpus != 0)
-    document.at("nics").fail(
-        fmt::format("found {} NICs for {} GPUs, expected one count to divide the other", node.nics, node.gpus),
-        "leave out the NICs that carry no training traffic");
 }
 
 void check(Node const& document, hardware::Fabric const& fabric) {
@@ -276,6 +266,8 @@ void read_fields(Resolved const& resolved, Node const& object, T& out) {
   check_before(object, out);
   auto reader = FieldReader{resolved, object};
   fields(out, reader);
+  if constexpr (std::same_as<T, hardware::Node>)
+    if (out.gpus == 1) out.intra = hardware::IntraNode::kNone;  // whatever would join it to others
   check(object, out);
 }
 

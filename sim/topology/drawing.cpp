@@ -61,14 +61,15 @@ class Machine : public Pencil {
     auto const has_switches = below > 1 || node().intra == IntraNode::kNvSwitch || node().intra == IntraNode::kMesh;
     for (auto first = std::int64_t{0}; has_switches && first < gpus; first += below) {
       auto const place = graph.add_vertex();
-      if (below > 1) {
-        join_both_ways(graph, place, root, fmt::format("pcie_switch{}", switches_), "pcie", node().pcie.value, below);
+      auto const held = std::min(below, gpus - first);  // the last one may have fewer
+      if (held > 1) {
+        join_both_ways(graph, place, root, fmt::format("pcie_switch{}", switches_), "pcie", node().pcie.value, held);
       } else {
         join(graph, place, root);  // exactly as wide as the one slot below it
         join(graph, root, place);
       }
       ++switches_;
-      for (auto i = std::int64_t{0}; i < below; ++i) parents_.push_back(place);
+      for (auto i = std::int64_t{0}; i < held; ++i) parents_.push_back(place);
     }
     if (!has_switches) parents_.resize(static_cast<std::size_t>(first_gpu + gpus), root);
     auto const is_linked_by_pcie = node().intra == IntraNode::kPcieP2p || node().intra == IntraNode::kPcieStaged;

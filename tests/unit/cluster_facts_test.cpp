@@ -1,5 +1,7 @@
 #include <string>
 
+#include <fmt/format.h>
+
 #include "hw_profiles/facts.hpp"
 #include "hw_profiles/reader.hpp"
 #include "tests/support/catch.hpp"
@@ -116,6 +118,39 @@ TEST_CASE("what facts leave out is taken from the GPU's usual node, and said", "
   CHECK(read_facts(io::parse({"facts", facts("a100-80g", 8, 1, "nvswitch")})).missing.empty());
 }
 
+TEST_CASE("facts that lack a count are facts, and what is taken for it is said", "[hw_profiles][facts]") {
+  auto const missing_of = [](std::string const& text) { return read_facts(io::parse({"facts", text})).missing; };
+  CHECK(read_cluster(std::string{R"({"gpu": "h100-80g", "gpus_per_node": 4})"}).gpus() == 4);
+  CHECK_THAT(missing_of(R"({"gpu": "h100-80g", "gpus_per_node": 4, "intra": "nvswitch"})").at(0),
+             Catch::Contains("\"nodes\" is not stated, 1 is taken"));
+  auto const cluster = read_cluster(std::string{R"({"gpu": "h100-80g", "nodes": 2})"});
+  CHECK(cluster.gpus() == 16);
+  CHECK_THAT(missing_of(R"({"gpu": "h100-80g", "nodes": 2})").at(0),
+             Catch::Contains("\"gpus_per_node\" is not stated, 8, as in the reference design (dgx-h100) is taken"));
+  // A node by itself may say that it has no NICs, or nothing of its network.
+  CHECK(read_cluster(std::string{R"({"gpu": "rtx4090", "gpus_per_node": 2, "nodes": 1, "nics_per_node": 0})"}).gpus() ==
+        2);
+  // What cannot be guessed is named.
+  CHECK_THROWS_WITH(read_cluster(std::string{R"({"gpus_per_node": 8, "nodes": 2})"}),
+                    Catch::Contains("without the model of its GPUs"));
+  CHECK_THROWS_WITH(read_cluster(std::string{R"({"gpu": "h100-80g"})"}),
+                    Catch::Contains("neither how many GPUs a node has nor how many nodes there are"));
+}
+
+TEST_CASE("any numbers of GPUs and NICs make a node", "[hw_profiles][facts]") {
+  for (auto const gpu : {"h100-80g", "rtx4090", "mi300x", "v100-32g", "p100-pcie", "gb200"})
+    for (auto gpus = 1; gpus <= 8; ++gpus)
+      for (auto const nics : {1, 2, 3, 5, 6, 7, 9}) {
+        auto const text = fmt::format(
+            R"({{"gpu": "{}", "gpus_per_node": {}, "nodes": 3, "fabric": "infiniband", "nics_per_node": {}, "nic_gbps": 200}})",
+            gpu, gpus, nics);
+        INFO(text);
+        auto const cluster = read_cluster(text);
+        CHECK(cluster.gpus() == 3 * gpus);
+        CHECK(cluster.nics() * cluster.nodes() == 3 * nics);
+      }
+}
+
 TEST_CASE("host memory grows with the GPUs, and fewer of them share no PCIe switch", "[hw_profiles][facts]") {
   auto const host = [](std::string const& gpu, int gpus, std::string const& intra) {
     return read_cluster(facts(gpu, gpus, 1, intra)).node();
@@ -147,6 +182,4 @@ TEST_CASE("unknown words in facts are refused with the nearest known one", "[hw_
              Catch::Contains("did you mean \"infiniband\"?"));
   CHECK_THAT(error_of_facts(facts("rtx4090", 4, 1, "nvlink-pair")), Catch::Contains("has no link of its own"));
   CHECK_THAT(error_of_facts(facts("h100-80g", 8, 1, "none")), Catch::Contains("found \"none\" for 8 GPUs"));
-  CHECK_THAT(error_of_facts(facts("h100-80g", 8, 2, "nvswitch", R"(, "nics_per_node": 3)")),
-             Catch::Contains("found 3 NICs for 8 GPUs"));
 }
