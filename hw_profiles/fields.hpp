@@ -70,6 +70,7 @@ void fields(Of<hardware::Link> auto& link, auto& visit) {
   visit("is_nvlink", link.is_nvlink);
   visit("ring_efficiency", link.ring_efficiency, fraction);
   visit("pair_efficiency", link.pair_efficiency, fraction);
+  visit("duplex_efficiency", link.duplex_efficiency, fraction);
   visit("peer_efficiency", link.peer_efficiency, fraction);
   visit("multicast_efficiency", link.multicast_efficiency, fraction_from_zero);
   visit("rack_multicast_efficiency", link.rack_multicast_efficiency, fraction_from_zero);
@@ -165,7 +166,7 @@ void fields(Of<hardware::Node> auto& node, auto& visit) {
 void fields(Of<hardware::FabricLevel> auto& level, auto& visit) {
   visit("name", level.name);
   visit("nodes", counted(level.nodes, level.nodes_from), count);
-  visit("oversubscription", level.oversubscription, positive_number);
+  visit("oversubscription", level.oversubscription, oversubscription);
   visit("hop_latency", level.hop_latency, duration);
   visit("uplinks", counted(level.uplinks, level.uplinks_from), count, Presence::kOptional);
   visit("balancing", level.balancing, Presence::kOptional);

@@ -59,6 +59,14 @@ double number_from_zero(Node const& node) {
   return no_larger(node, value);
 }
 
+double oversubscription(Node const& node) {
+  auto const value = node.number();
+  if (!(value >= 1))
+    node.fail(fmt::format("found {}, expected at least 1: the bandwidth from below over the bandwidth upwards", value),
+              "switches with more uplinks than their nodes can fill have 1");
+  return no_larger(node, value);
+}
+
 double fraction(Node const& node) {
   auto const value = node.number();
   if (!(value > 0 && value <= 1))

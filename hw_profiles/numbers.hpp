@@ -17,6 +17,7 @@ namespace twinstep::hw_profiles {
 // built; between them no product of a few numbers leaves what doubles and the simulated clock hold.
 [[nodiscard]] double positive_number(io::Node const& node);
 [[nodiscard]] double number_from_zero(io::Node const& node);
+[[nodiscard]] double oversubscription(io::Node const& node);    ///< 1 where nothing is
 [[nodiscard]] double fraction(io::Node const& node);            ///< above 0 and up to 1
 [[nodiscard]] double fraction_from_zero(io::Node const& node);  ///< 0 for "does not have it"
 [[nodiscard]] std::int64_t count(io::Node const& node);

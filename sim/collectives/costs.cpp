@@ -24,6 +24,17 @@ Duration scaled(FoldRequest const& request, Duration latency) {
   return to_duration(to_seconds(latency) * request.cluster.library.protocol(request.protocol).latency_factor.value);
 }
 
+/// Of a ring of two. Where a node has no other GPU, what both send at once may pass one path, however wide the slots
+/// are.
+double pair_efficiency(FoldRequest const& request) {
+  auto const& node = request.cluster.node();
+  auto const pair = node.link.pair_efficiency.value;
+  auto const is_one_way = request.kind == CollectiveKind::kBroadcast || request.kind == CollectiveKind::kReduce;
+  if (is_one_way || !node.link.duplex_efficiency || node.gpus != 2 || request.placement.nodes > 1) return pair;
+  auto const path = node.gpu.pcie.value_or(node.gpu_link).value * node.link.duplex_efficiency->value;
+  return std::min(pair, path.count() / node.gpu_link.value.count());
+}
+
 double link_efficiency(FoldRequest const& request, Traffic traffic) {
   auto const& link = request.cluster.node().link;
   auto const& library = request.cluster.library;
@@ -32,7 +43,7 @@ double link_efficiency(FoldRequest const& request, Traffic traffic) {
     case Traffic::kMulticast: return multicast_efficiency(request);
     case Traffic::kNeighbours: break;
   }
-  auto const ring = request.placement.ranks == 2 ? link.pair_efficiency.value : link.ring_efficiency.value;
+  auto const ring = request.placement.ranks == 2 ? pair_efficiency(request) : link.ring_efficiency.value;
   return request.algorithm == Algorithm::kTree ? ring * library.tree_efficiency.value : ring;
 }
 
@@ -80,8 +91,8 @@ Duration between_step(FoldRequest const& request, std::size_t level) {
                              ? Algorithm::kTree
                              : request.algorithm;
   auto const own = scaled(request, of(request.cluster.library.tuning.network_latency, algorithm, request.protocol));
-  auto const beyond = request.topology.hop_latency(level) - request.topology.hop_latency(1);
-  return own + request.cluster.fabric.transport.step_latency.value * messages_per_step(request) + beyond;
+  return own + request.cluster.fabric.transport.step_latency.value * messages_per_step(request) +
+         request.topology.hop_latency(level);
 }
 
 std::int64_t messages_per_step(FoldRequest const& request) {

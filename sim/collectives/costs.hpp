@@ -58,7 +58,7 @@ enum class Traffic : std::uint8_t {
 [[nodiscard]] std::int64_t messages_per_step(FoldRequest const& request);
 
 /// A step between nodes that meet at tier `level` >= 1: the library's own (hwLatencies, NET), what the transport adds
-/// for each message, and the switches beyond the first.
+/// for each message, and the switches.
 [[nodiscard]] Duration between_step(FoldRequest const& request, std::size_t level);
 
 /// The least time in which `bytes` over each link pass, whatever the links: LL is bound by its threads (llMaxBws).

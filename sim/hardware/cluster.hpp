@@ -101,6 +101,8 @@ struct Link {
   bool is_nvlink = false;                     ///< which row of step latencies it has; PCIe's otherwise
   Sourced<double> ring_efficiency;            ///< ring and tree
   Sourced<double> pair_efficiency;            ///< a ring of two GPUs
+  /// What each of a node's only two GPUs reaches of a full slot where both send to each other at once over one path.
+  std::optional<Sourced<double>> duplex_efficiency;
   Sourced<double> peer_efficiency;            ///< all_to_all, send and receive
   Sourced<double> multicast_efficiency;       ///< in-switch reduction and multicast, 8 GPUs or fewer; 0 without
   Sourced<double> rack_multicast_efficiency;  ///< … more than 8
@@ -117,7 +119,7 @@ struct Transport {
   bool has_gpu_direct = true;           ///< NICs read GPU memory; otherwise data bounces through host memory
   Sourced<double> efficiency;           ///< of the NICs' rate
   Sourced<double> lone_gpu_efficiency;  ///< on top of it, where one GPU of a node takes part
-  Sourced<Duration> step_latency;       ///< a network step on top of the library's own, one switch included
+  Sourced<Duration> step_latency;       ///< a network step on top of the library's own, without switches
   bool is_token_bucket = false;         ///< links are shaped: what a pause leaves unsent is made up for afterwards
   bool operator==(Transport const&) const = default;
 };

@@ -104,7 +104,7 @@ inline hardware::Cluster h100_like(std::int64_t nodes) {
   fabric.is_rail_optimised = true;
   fabric.port.value = 50_GBps;
   fabric.levels = {{"leaf", 32, {1.0}, {100_ns}}, {"spine", 512, {1.0}, {100_ns}}};
-  fabric.transport.step_latency.value = 14_us;
+  fabric.transport.step_latency.value = 13900_ns;  // and a switch
   fabric.transport.efficiency.value = 0.98;
   set_inside_step(cluster, 3400_ns);
   cluster.library.kernel_start.value = 8400_ns;

@@ -368,12 +368,6 @@ TEST_CASE("counts that contradict each other are refused", "[hw_profiles]") {
   CHECK_THAT(error_of(kH100, {"cluster.nodes=0"}), Catch::Contains("found 0, expected a whole number of at least 1"));
   CHECK_THAT(error_of(kH100, {"cluster.node.gpus=0"}),
              Catch::Contains("found 0, expected a whole number of at least 1"));
-  CHECK_THAT(error_of(kH100, {"cluster.node.gpus_per_pcie_switch=3"}),
-             Catch::Contains("found 3 GPUs at a PCIe switch, expected a divisor of the node's 8"));
-  CHECK_THAT(error_of(kH100, {"cluster.node.nics=3"}),
-             Catch::Contains("found 3 NICs for 8 GPUs, expected one count to divide the other"));
-  CHECK_THAT(error_of(kH100, {"cluster.node.gpus=1", "cluster.node.nics=1"}),
-             Catch::Contains("found \"nvswitch\" for 1 GPU, expected \"none\""));
   CHECK_THAT(error_of(kH100, {"cluster.fabric.ports_per_node=9"}),
              Catch::Contains("found 9 ports for each node, but node \"dgx-h100\" has 8 NICs"));
   CHECK_THAT(error_of(kH100, {"cluster.fabric.levels.1.nodes=100"}),
@@ -389,7 +383,9 @@ TEST_CASE("an efficiency is a fraction above 0 and up to 1", "[hw_profiles]") {
   CHECK_THAT(error_of(kH100, {"cluster.fabric.transport.efficiency=0"}),
              Catch::Contains("expected a fraction above 0"));
   CHECK_THAT(error_of(kH100, {"cluster.fabric.levels.0.oversubscription=0"}),
-             Catch::Contains("found 0, expected a number above zero"));
+             Catch::Contains("found 0, expected at least 1: the bandwidth from below over the bandwidth upwards"));
+  CHECK_THAT(error_of(kH100, {"cluster.fabric.levels.0.oversubscription=0.5"}),
+             Catch::Contains("found 0.5, expected at least 1"));
   CHECK_THAT(error_of(kH100, {"cluster.gpu.efficiency.gemm_half_k=-1"}),
              Catch::Contains("expected a number of at least zero"));
 }
