@@ -11,3 +11,12 @@ if(benchmark_FOUND AND NOT TWINSTEP_SANITIZE)
 elseif(NOT benchmark_FOUND)
   twinstep_left_out("benchmarks: Google Benchmark not found")
 endif()
+
+# The same ring in another simulator, where there is one.
+find_path(SIMGRID_INCLUDE simgrid/s4u.hpp)
+find_library(SIMGRID_LIBRARY simgrid)
+if(SIMGRID_INCLUDE AND SIMGRID_LIBRARY AND NOT TWINSTEP_SANITIZE)
+  add_executable(bench_simgrid bench/simgrid_ring.cpp)
+  target_include_directories(bench_simgrid SYSTEM PRIVATE ${SIMGRID_INCLUDE})
+  target_link_libraries(bench_simgrid PRIVATE ${SIMGRID_LIBRARY})
+endif()
