@@ -143,7 +143,8 @@ TEST_CASE("a sweep that no fault explains says what was tried", "[diagnosis]") {
   CHECK(diagnosis->factor == Approx(100));
   CHECK(diagnosis->text() ==
         "takes 100 times as long as predicted from 1 KiB on. Nothing that was tried explains it, alone or two "
-        "together: NVLS switched off, no peer-to-peer inside the node, half of the NVLinks, fewer channels");
+        "together: NVLS switched off, no peer-to-peer inside the node, half of the NVLinks, fewer channels, another "
+        "launcher");
 }
 
 TEST_CASE("a sweep that is faster than predicted is called so", "[diagnosis]") {
@@ -199,4 +200,43 @@ TEST_CASE("published sweeps that are slow in ways of their own are said to be un
     CHECK(diagnosis->causes.empty());
     CHECK_FALSE(diagnosis->tried.empty());
   }
+}
+
+TEST_CASE("a variable that NCCL cannot read and a GPU without a profile drop no sweep", "[diagnosis]") {
+  auto record = sweep(kOneServer);
+  record.environment = {{"NCCL_ALGO", "bogus"}, {"NCCL_MIN_NCHANNELS", "4"}};
+  CHECK(machine_of(record).library.environment == std::map<std::string, std::string>{{"NCCL_MIN_NCHANNELS", "4"}});
+  CHECK(stand_ins_of(record, false) == Sentences{"sweep: NCCL_ALGO=bogus says nothing to NCCL; it is left out"});
+  for (auto const* const facts : {R"({"gpu": "no such GPU", "gpus_per_node": 4, "nodes": 1, "intra": "nvswitch"})",
+                                  R"({"gpus_per_node": 4, "nodes": 1, "intra": "nvswitch"})"}) {
+    auto unknown = sweep(kOneServer);
+    unknown.cluster = io::parse({"facts", facts});
+    unknown.ranks = 4;
+    CHECK(machine_of(unknown).node().gpu.name == "h100-sxm5-80");
+    CHECK(stand_ins_of(unknown, false) == Sentences{"sweep: no profile fits its GPU; h100-80g is taken for it"});
+    CHECK(stand_ins_of(unknown, true).empty());
+    auto const one = CollectiveCase{unknown, machine_of(unknown)};
+    CHECK_FALSE(one.is_scored());
+    CHECK_FALSE(one.is_fitted());
+  }
+}
+
+TEST_CASE("a sweep that nothing explains has no diagnosis while its points lie in their intervals", "[diagnosis]") {
+  // Faster than any fault would make it.
+  auto const record = sweep(kTwoServers);
+  auto machine = machine_of(record);
+  for (auto& band : machine.library.errors) band = {{0.9}, {1.1}};
+  auto const apart = measured_on(machine, record, 1 / 1.4);
+  CHECK(validate::diagnose(CollectiveCase{apart, machine}));
+  auto& errors = machine.library.errors;
+  for (auto& band : errors) band = {{0.5}, {2.0}};
+  CHECK_FALSE(validate::diagnose(CollectiveCase{apart, machine}));
+}
+
+TEST_CASE("a launcher and a slow transport are suspects", "[diagnosis]") {
+  check_is_named({"network steps that take 100 us longer"}, sweep(kTwoServers));
+  // Small sizes take what the host does; one launcher is like another there.
+  auto const said = diagnose_with({"a benchmark started as python"}, sweep(kOneServer));
+  REQUIRE(said);
+  CHECK_THAT(said->causes.front(), Catch::Contains("a benchmark started as "));
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/collectives/choice.hpp"
 #include "sim/collectives/correction.hpp"
@@ -22,6 +23,13 @@ namespace twinstep::validate {
 
 /// The same on a machine that the user named.
 [[nodiscard]] hardware::Cluster machine_of(CollectiveRecord const& record, hardware::Cluster named);
+
+/// Where the machine that `machine_of` makes is not quite the record's: a GPU that it does not name, or that has no
+/// profile, is an H100 or MI300X; variables whose values NCCL could not read are left out. A sentence each.
+[[nodiscard]] std::vector<std::string> stand_ins_of(CollectiveRecord const& record, bool has_named_machine);
+
+/// Whether the GPU of a record's facts has a profile; true without facts.
+[[nodiscard]] bool has_known_gpu(CollectiveRecord const& record);
 
 /// A prediction for one size of a record.
 struct Prediction {
@@ -58,12 +66,13 @@ class CollectiveCase {
   /// constants, and not reduced in the network, which says nothing about the transport between hosts.
   [[nodiscard]] bool is_fitted() const {
     auto const& gpu = cluster().node().gpu;
-    return record_->health == "healthy" && (!gpu.compute_capability || gpu.has_capability(70)) &&
-           !record_->environment.contains("SHARP");
+    return record_->health == "healthy" && has_known_gpu(*record_) &&
+           (!gpu.compute_capability || gpu.has_capability(70)) && !record_->environment.contains("SHARP");
   }
   /// Whether its errors are summed up: healthy, of NCCL, on GPUs with tensor cores. The others are reported.
   [[nodiscard]] bool is_scored() const {
-    return record_->is_healthy() && record_->library == "nccl" && cluster().node().gpu.has_capability(70);
+    return record_->is_healthy() && has_known_gpu(*record_) && record_->library == "nccl" &&
+           cluster().node().gpu.has_capability(70);
   }
   /// Whether the constants of its machine were fitted to this record, or to its like from the same system.
   [[nodiscard]] bool was_seen() const {

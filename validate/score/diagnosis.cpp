@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <limits>
 #include <span>
 
 #include <fmt/format.h>
 
-#include "sim/base/input_error.hpp"
 #include "validate/records/bandwidth_checks.hpp"
 #include "validate/score/averages.hpp"
 
@@ -58,20 +58,28 @@ std::vector<std::size_t> far_starts(std::vector<MeasuredPoint> const& points, Lo
   return starts;
 }
 
+/// Whether all of these lie where nine measurements of ten do.
+bool is_expected(CollectiveCase const& one, std::span<MeasuredPoint const> points) {
+  return std::ranges::all_of(points, [&](MeasuredPoint const& point) {
+    auto const interval = one.interval(point.size, one.predict(point.size).time);
+    return interval && interval->low <= point.time && point.time <= interval->high;
+  });
+}
+
 /// Suspects that act together, and what the sweep looks like with them.
 struct Trial {
   std::vector<Suspect const*> suspects;
   Logs logs;
 };
 
-/// Nothing if the changed machine cannot run the record, as with an algorithm that the user forced.
+/// Nothing if the changed machine cannot run the record, whatever the reason: one trial says nothing of the others.
 std::optional<Trial> try_out(CollectiveCase const& one, std::vector<MeasuredPoint> const& points,
                              std::vector<Suspect const*> suspects) {
   auto cluster = one.cluster();
   for (auto const* const suspect : suspects) suspect->change(cluster);
   try {
     return Trial{std::move(suspects), compare(points, CollectiveCase{one.record(), std::move(cluster)})};
-  } catch (InputError const&) {
+  } catch (std::exception const&) {
     return std::nullopt;
   }
 }
@@ -172,8 +180,9 @@ std::optional<Diagnosis> diagnose(CollectiveCase const& one) {
   auto const starts = far_starts(points, logs);
   if (starts.empty()) return std::nullopt;
   auto result = diagnosis_of(points, logs, starts.front());
+  auto const is_alarm = !is_expected(one, std::span{points}.subspan(starts.front()));
   auto const is_slower = [&](std::size_t start) { return diagnosis_of(points, logs, start).factor > 1; };
-  if (std::ranges::none_of(starts, is_slower)) return result;
+  if (std::ranges::none_of(starts, is_slower)) return is_alarm ? std::optional{result} : std::nullopt;
   auto const suspects = suspects_of(one);
   auto const singles = try_singles(one, points, suspects);
   auto const pairs = try_pairs(one, points, suspects);
@@ -188,6 +197,7 @@ std::optional<Diagnosis> diagnose(CollectiveCase const& one) {
         return found;
       }
   }
+  if (!is_alarm) return std::nullopt;
   if (result.factor > 1) result.tried = kinds_of(suspects);
   return result;
 }

@@ -36,12 +36,13 @@ struct Diagnosis {
 };
 
 /// Nothing for a sweep within 25 % of its prediction: the mean of log(measured / predicted) over each range of sizes
-/// (hardware::SizeRange), outliers left out. For a slower one every suspect is simulated, and if none explains it every
-/// two of different kinds. An explanation removes at least half of the distance, the mean of |log(measured /
-/// predicted)|, and leaves no more than 30 %, two together 15 %. Of those within 10 % of the closest, which is our own
-/// error, the first in the order of suspects_of is the cause. Where nothing explains all sizes that lie apart, the
-/// larger ones are tried alone.
-/// Costs a simulation of the sweep for each suspect and each pair, some hundred.
+/// (hardware::SizeRange), outliers left out; and for one that nothing explains whose sizes from there on lie in their
+/// intervals. For a slower one every suspect is simulated, and if none explains it every two of different kinds. An
+/// explanation removes at least half of the distance, the mean of |log(measured / predicted)|, and leaves no more than
+/// 30 %, two together 15
+/// %. Of those within 10 % of the closest, which is our own error, the first in the order of suspects_of is the cause.
+/// Where nothing explains all sizes that lie apart, the larger ones are tried alone. Costs a simulation of the sweep
+/// for each suspect and each pair, some hundred.
 [[nodiscard]] std::optional<Diagnosis> diagnose(CollectiveCase const& one);
 
 }  // namespace twinstep::validate

@@ -111,6 +111,27 @@ void limit_channels(Cluster& cluster, CollectiveCase const& one, Degree left) {
   cluster.node().nic.value = cluster.node().nic.value * share;
 }
 
+/// Of a launcher, what another one would take for a call.
+std::vector<Degree> other_launchers(CollectiveCase const& one) {
+  auto others = std::vector<Degree>{};
+  for (std::size_t each = 0; each < one.cluster().library.launchers.size(); ++each)
+    if (each != static_cast<std::size_t>(one.record().launcher)) others.push_back(static_cast<Degree>(each));
+  return others;
+}
+
+void launch_by(Cluster& cluster, CollectiveCase const& one, Degree other) {
+  auto& launchers = cluster.library.launchers;
+  launchers[static_cast<std::size_t>(one.record().launcher)] = launchers[static_cast<std::size_t>(other)];
+}
+
+/// Packets between devices turn round at the root instead of a switch, where each passes twice (PCI Express Base
+/// Specification 3.0, sections 6.12 and 10).
+void redirect_to_root(Cluster& cluster) {
+  auto& node = cluster.node();
+  if (is_linked_by_pcie(node)) node.gpu_link.value = node.gpu_link.value * 0.5;
+  node.nic.value = std::min(node.nic.value, node.pcie.value * 0.5);
+}
+
 auto const kFaults = std::to_array<Fault>({
     {"NVLS switched off",
      [](CollectiveCase const& one) {
@@ -144,6 +165,14 @@ auto const kFaults = std::to_array<Fault>({
      [](CollectiveCase const& one) { return shares_node(one) && one.cluster().node().intra != IntraNode::kPcieStaged; },
      once, [](CollectiveCase const&, Degree) { return std::string{"no peer-to-peer between GPUs of a node"}; },
      [](Cluster& cluster, CollectiveCase const&, Degree) { lose_peers(cluster); }},
+    {"PCIe by way of the root",
+     [](CollectiveCase const& one) {
+       return (leaves_node(one) && one.cluster().fabric.transport.has_gpu_direct) ||
+              one.cluster().node().intra == IntraNode::kPcieP2p;
+     },
+     once,
+     [](CollectiveCase const&, Degree) { return std::string{"PCIe by way of the root (ACS on, or no ATS in a VM)"}; },
+     [](Cluster& cluster, CollectiveCase const&, Degree) { redirect_to_root(cluster); }},
     {"half of the NVLinks",
      [](CollectiveCase const& one) { return shares_node(one) && one.cluster().node().link.is_nvlink; }, once,
      [](CollectiveCase const&, Degree) { return std::string{"half of each GPU's NVLinks"}; },
@@ -157,6 +186,19 @@ auto const kFaults = std::to_array<Fault>({
        return fmt::format("{} of {} channels", left, one.graph().ring.count);
      },
      limit_channels},
+    {"another launcher", [](CollectiveCase const&) { return true; }, other_launchers,
+     [](CollectiveCase const&, Degree other) {
+       return fmt::format("a benchmark started as {}", name_of(static_cast<hardware::Launcher>(other)));
+     },
+     launch_by},
+    {"a slow transport", leaves_node,
+     [](CollectiveCase const&) {
+       return std::vector<Degree>{10, 30, 100};
+     },
+     [](CollectiveCase const&, Degree more) { return fmt::format("network steps that take {} us longer", more); },
+     [](Cluster& cluster, CollectiveCase const&, Degree more) {
+       cluster.fabric.transport.step_latency.value += Duration{more * 1'000'000};
+     }},
 });
 
 }  // namespace

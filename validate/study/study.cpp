@@ -75,6 +75,8 @@ Study study_of(std::vector<io::Source> const& files, std::optional<hardware::Clu
     for (auto& record : read_measured_records(file, named, study.warnings)) {
       try {
         static_cast<void>(make(record));
+        for (auto& sentence : validate::stand_ins_of(record, named.has_value()))
+          study.warnings.push_back(std::move(sentence));
         study.records.push_back(std::move(record));
       } catch (InputError const& error) {
         study.skipped.push_back({std::move(record), error.what()});
