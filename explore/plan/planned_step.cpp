@@ -20,11 +20,10 @@ std::string offload_text(strategies::Offload const& offload) {
 }  // namespace
 
 Bytes checkpoint_bytes(strategies::ModelSpec const& model, strategies::Plan const& plan) {
-  using enum strategies::Optimizer;
-  auto const moment = plan.states.optimizer == kAdamW8Bit ? Bytes{1} : size_of(master_type(plan));
-  auto const moments = plan.states.optimizer == kSgdMomentum ? 1 : 2;
+  auto const optimizer = strategies::traits_of(plan.states.optimizer);
+  auto const moment = optimizer.has_8_bits ? Bytes{1} : size_of(master_type(plan));
   auto const master = has_master_copy(plan) ? size_of(master_type(plan)) : Bytes{};
-  return (size_of(held_type(plan)) + master + moment * moments) * parameter_count(model);
+  return (size_of(held_type(plan)) + master + moment * optimizer.moments) * parameter_count(model);
 }
 
 reports::PlannedStep planned_step(hardware::Cluster const& cluster, Simulated const& simulated) {

@@ -28,6 +28,7 @@ enum class Function : std::uint8_t {
                   ///< a model copy if the master is not the model itself
   kSgdMomentum,   ///< v = beta1 v + (g + decay w), w -= rate v, with AdamW's settings; operands master, gradients
                   ///< (a list), momentum, model copy if there is one
+  kSgd,           ///< w -= rate (g + decay w); operands master, gradients (a list), model copy if there is one
   kSquaredNorm,   ///< norm += Σ in²; operands in (a list), norm (one number)
   kClip,          ///< x *= min(1, scalar / (√norm + 1e-6)); operands norm (one number), x (a list)
   kTransformer,
@@ -40,7 +41,8 @@ enum class Function : std::uint8_t {
 }
 
 [[nodiscard]] constexpr bool is_optimizer(Function function) {
-  return function == Function::kAdamW || function == Function::kSgdMomentum || function == Function::kAdamW8Bit;
+  using enum Function;
+  return function == kAdamW || function == kSgdMomentum || function == kSgd || function == kAdamW8Bit;
 }
 
 /// What a training step does with a unit of the model. Scopes end in these words: "layer.17.backward".
@@ -126,9 +128,9 @@ struct EnumNames<program::CopyDirection> {
 };
 template <>
 struct EnumNames<program::Function> {
-  static constexpr std::array<std::string_view, 13> values{
-      "fill",         "scale",        "add",  "gelu",        "gelu_backward", "squared_error", "adamw",
-      "sgd_momentum", "squared_norm", "clip", "transformer", "cross_entropy", "adamw_8bit"};
+  static constexpr std::array<std::string_view, 14> values{
+      "fill",         "scale", "add",          "gelu", "gelu_backward", "squared_error", "adamw",
+      "sgd_momentum", "sgd",   "squared_norm", "clip", "transformer",   "cross_entropy", "adamw_8bit"};
 };
 template <>
 struct EnumNames<program::MemoryCategory> {

@@ -182,7 +182,7 @@ void OperandCheck::check(Gemm const& gemm, Operands operands) {
 void OperandCheck::check(Elementwise const& elementwise, Operands operands) {
   auto const function = elementwise.function;
   if (only_costs(function)) return;
-  static constexpr std::array<std::size_t, kEnumSize<Function>> kOperands{1, 2, 3, 2, 3, 3, 4, 3, 2, 2};
+  static constexpr std::array<std::size_t, kEnumSize<Function>> kOperands{1, 2, 3, 2, 3, 3, 4, 3, 2, 2, 2};
   auto const expected = kOperands[static_cast<std::size_t>(function)];
   auto const is_on_list = function >= Function::kAdamW;
   if (is_on_list ? operands.size() < expected && !has_operands(operands, expected) : !has_operands(operands, expected))

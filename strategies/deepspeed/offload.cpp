@@ -80,9 +80,9 @@ void HostGradients::copy(StreamId stream, NameId name, Region from, Region to, P
 
 namespace {
 
-/// Numbers of fp32 that NVMe holds for each parameter: gradient, master, and two moments or one.
+/// Numbers of fp32 that NVMe holds for each parameter: gradient, master, and the moments.
 std::int64_t stored_numbers(Plan const& plan) {
-  return plan.states.optimizer == Optimizer::kSgdMomentum ? 3 : 4;
+  return 2 + traits_of(plan.states.optimizer).moments;
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <array>
+#include <cctype>
 
 #include <fmt/format.h>
 
 #include "strategies/import/known_keys.hpp"
 #include "strategies/import/readers.hpp"
+#include "strategies/plan/optimizer_names.hpp"
 
 namespace twinstep::strategies {
 namespace {
@@ -188,6 +191,15 @@ class DeepSpeedReader {
     out_.training.put("precision", config_, "fp32");
   }
 
+  /// DeepSpeed's own, FusedAdam, in any case (deepspeed/runtime/config.py, optimizer_name.lower()); other names are of
+  /// torch.optim (deepspeed/runtime/engine.py, _configure_basic_optimizer), whose SGD has no momentum unless told.
+  static bool is_adam(std::string_view name) {
+    auto const is = [&](std::string_view ours) {
+      return std::ranges::equal(name, ours, {}, [](unsigned char c) { return std::tolower(c); });
+    };
+    return is("adam") || is("adamw");
+  }
+
   void read_optimizer() {
     if (auto const clipping = config_.find("gradient_clipping"))
       out_.training.put("clip_gradients", *clipping, is_auto(*clipping) || clipping->number() > 0);
@@ -198,10 +210,15 @@ class DeepSpeedReader {
     auto const name = type->string();
     auto const params = config_.at("optimizer").find("params");
     auto const is_torch = params && params->find("torch_adam") && params->at("torch_adam").boolean();
-    if (name == "SGD")
-      out_.training.put("optimizer", *type, "sgd-momentum");
-    else if (name == "Adam" || name == "AdamW")
+    auto const momentum = params ? params->find("momentum") : std::nullopt;
+    auto const has_momentum = momentum && (is_auto(*momentum) || momentum->number() > 0);
+    auto const optimizer = optimizer_called(name);
+    if (optimizer == Optimizer::kSgd)
+      out_.training.put("optimizer", *type, has_momentum ? "sgd-momentum" : "sgd");
+    else if (is_adam(name))
       out_.training.put("optimizer", *type, is_torch ? "adamw-foreach" : "adamw-fused");
+    else if (optimizer)
+      out_.training.put("optimizer", *type, name_of(*optimizer));
     else
       out_.warnings.push_back(at_place_of(*type, fmt::format("{} is not modelled: AdamW is taken", quoted(name))));
   }

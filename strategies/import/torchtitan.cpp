@@ -8,6 +8,7 @@
 #include "strategies/import/known_keys.hpp"
 #include "strategies/import/readers.hpp"
 #include "strategies/import/torchtitan_models.hpp"
+#include "strategies/plan/optimizer_names.hpp"
 
 namespace twinstep::strategies {
 namespace {
@@ -18,7 +19,6 @@ constexpr auto kNotModelledOfTorchtitan = std::to_array<NotModelled>({
     {"float8.enable_fsdp_float8_all_gather", "parameters are gathered in the precision of compute", {}},
     {"float8.filter_fqns", "each linear layer of a block multiplies in 8 bits", {}},
     {"optimizer.early_step_in_backward", "the update follows backward", {}},
-    {"optimizer.momentum", "SGD has momentum", {}},
     {"fault_tolerance.enable", "there is one job", {}},
     {"parallelism.enable_compiled_autograd", "backward is PyTorch's", {}},
     {"parallelism.fsdp_disable_prefetch", "units are prefetched", {}},
@@ -39,7 +39,7 @@ constexpr auto kTorchtitanKeys = KnownKeys{
         parallelism.expert_tensor_parallel_degree
         experimental.pipeline_parallel_degree experimental.context_parallel_degree
         activation_checkpoint.mode activation_checkpoint.selective_ac_option
-        optimizer.name optimizer.implementation optimizer.fused optimizer.foreach
+        optimizer.name optimizer.momentum optimizer.implementation optimizer.fused optimizer.foreach
         model.converters model.flavor model.name float8.recipe_name float8.enable_float8_linear)",
     .no_matter = R"(
         checkpoint comm debug fault_tolerance job logging lr_scheduler memory_estimation metrics mx profiling
@@ -189,7 +189,14 @@ class TorchtitanReader {
     else if (word != "fused" && word != "foreach")
       implementation->fail(fmt::format("found {}, expected one of for-loop, foreach, fused", quoted(word)),
                            "choose one of them");
-    if (name && name->string() != "AdamW" && name->string() != "Adam")
+    auto const optimizer = name ? optimizer_called(name->string()) : Optimizer::kAdamWForeach;
+    if (optimizer == Optimizer::kSgd) {
+      auto const momentum = find({{"optimizer", "momentum"}});
+      return out_.training.put("optimizer", *name, momentum && momentum->number() > 0 ? "sgd-momentum" : "sgd");
+    }
+    if (optimizer && *optimizer != Optimizer::kAdamWForeach)
+      return out_.training.put("optimizer", *name, name_of(*optimizer));
+    if (!optimizer)
       out_.warnings.push_back(
           at_place_of(*name, fmt::format("{} is not modelled: AdamW is taken", quoted(name->string()))));
     out_.training.put("optimizer", implementation.value_or(name.value_or(config_)),

@@ -18,7 +18,13 @@ namespace twinstep::strategies {
 ///   lerp_, mul_, addcmul_, sqrt, div_, add_, addcdiv_); a 16-bit gradient is cast first, into a temporary too.
 /// - AdamW, 8 bits: 16 (18). Moments of one byte, in blocks of 256 with one fp32 scale, whose 1/16 byte is not counted
 ///   (Dettmers et al., 8-bit Optimizers, arXiv 2110.02861); it only has a cost.
-/// - SGD with momentum, fused: 20 (22).
+/// - SGD with momentum, fused: 20 (22); without: 12 (14), and no states.
+///
+/// A paged optimizer (bitsandbytes' PagedAdamW, PagedAdamW8bit) has its moments in unified memory, which the driver
+/// moves to the host when the GPU is short of memory (bitsandbytes/optim/optimizer.py, get_state_buffer and
+/// prefetch_state; huggingface.co/docs/bitsandbytes, "8-bit optimizers"). Here it always is: moments lie on the host,
+/// and an update brings them in, a window of `kPagedElements` after the other, and takes them back. Scales and masters
+/// stay. Where all would fit, nothing is moved, and the update is as fast as one that is not paged.
 ///
 /// Before PyTorch 2.1, foreach's last add_ was an add into a second temporary (`States::has_old_foreach`).
 /// Megatron and DeepSpeed copy masters to the model's parameters by a kernel of its own: 6 bytes in place of 2.
@@ -45,11 +51,16 @@ class OptimizerStates {
 
  private:
   [[nodiscard]] bool is_foreach() const;
+  [[nodiscard]] bool is_paged() const;
   [[nodiscard]] std::int32_t bytes_per_element(program::Region parameters, DataType gradient) const;
   void add_states(std::int64_t elements);
-  BufferId add(std::string_view name, std::int64_t elements, DataType type);
+  BufferId add(std::string_view name, std::int64_t elements, DataType type, program::MemorySpace space);
   [[nodiscard]] std::vector<program::Region> cast(StreamId stream, std::span<program::Region const> gradients);
   void make_denominators(StreamId stream, program::Region second_moment);
+  OpId update_paged(StreamId stream, std::int64_t begin, program::Region parameters,
+                    std::span<program::Region const> gradients);
+  OpId run(StreamId stream, std::int64_t begin, program::Region parameters, std::span<program::Region const> gradients,
+           std::span<program::Region const> states);
 
   StepContext& context_;
   program::MemorySpace space_;

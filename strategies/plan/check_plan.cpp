@@ -102,9 +102,13 @@ void check_offload(io::Node const& strategy, Plan const& plan) {
 
 void check_optimizer(io::Node const& training, Plan const& plan) {
   auto const& states = plan.states;
-  if (states.optimizer == Optimizer::kAdamW8Bit && states.offload.optimizer != OffloadPlace::kNone)
-    refuse(training, "optimizer", "found an 8-bit optimizer, whose kernels run on the GPU, offloaded to the CPU",
-           "use adamw-fused, or leave out the offload");
+  auto const optimizer = traits_of(states.optimizer);
+  if (optimizer.is_paged && states.offload.optimizer != OffloadPlace::kNone)
+    refuse(training, "optimizer", "found a paged optimizer, whose states lie in host memory already, offloaded too",
+           "leave out the offload, or use adamw-fused or adamw-8bit");
+  if (optimizer.has_8_bits && states.offload.optimizer == OffloadPlace::kNvme)
+    refuse(training, "optimizer", "found an 8-bit optimizer on NVMe, which holds states of fp32",
+           "use adamw-fused, or offload to the cpu");
 }
 
 /// Widest tensor of a unit, in numbers a token or sample.

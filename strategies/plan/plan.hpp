@@ -33,8 +33,30 @@ enum class Optimizer : std::uint8_t {
   kAdamWFused,
   kAdamWForeach,  ///< PyTorch's default on GPUs: one pass over memory for each operation of the formula
   kAdamW8Bit,     ///< moments in blocks of 8 bits
-  kSgdMomentum
+  kSgdMomentum,
+  kSgd,            ///< without momentum: no states
+  kPagedAdamW,     ///< fp32 moments in unified memory
+  kPagedAdamW8Bit  ///< moments in blocks of 8 bits, in unified memory
 };
+
+/// What an optimizer keeps of each parameter beside its master.
+struct OptimizerTraits {
+  int moments = 2;
+  bool has_8_bits = false;  ///< a moment takes a byte, and an fp32 scale for every 256 of them
+  bool is_paged = false;    ///< moments lie in host memory until the update needs them
+};
+[[nodiscard]] constexpr OptimizerTraits traits_of(Optimizer optimizer) {
+  switch (optimizer) {
+    case Optimizer::kAdamWFused:
+    case Optimizer::kAdamWForeach: break;
+    case Optimizer::kAdamW8Bit: return {.has_8_bits = true};
+    case Optimizer::kSgdMomentum: return {.moments = 1};
+    case Optimizer::kSgd: return {.moments = 0};
+    case Optimizer::kPagedAdamW: return {.is_paged = true};
+    case Optimizer::kPagedAdamW8Bit: return {.has_8_bits = true, .is_paged = true};
+  }
+  return {};
+}
 
 /// Which ranks do what.
 struct Parallel {
@@ -184,6 +206,7 @@ struct EnumNames<strategies::Recompute> {
 };
 template <>
 struct EnumNames<strategies::Optimizer> {
-  static constexpr std::array<std::string_view, 4> values{"adamw-fused", "adamw-foreach", "adamw-8bit", "sgd-momentum"};
+  static constexpr std::array<std::string_view, 7> values{
+      "adamw-fused", "adamw-foreach", "adamw-8bit", "sgd-momentum", "sgd", "paged-adamw", "paged-adamw-8bit"};
 };
 }  // namespace twinstep

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "strategies/model/read_model.hpp"
+#include "strategies/plan/optimizer_names.hpp"
 #include "strategies/plan/read_plan.hpp"
 
 namespace twinstep::strategies {
@@ -119,7 +120,10 @@ void read_training(io::Node const& training, ModelSpec const& model, Plan& plan)
   read_parameter_type(training, plan);
   read_master_type(training, plan);
   read_reduce_type(training, plan);
-  if (auto const optimizer = training.find("optimizer")) plan.states.optimizer = optimizer->word<Optimizer>();
+  if (auto const name = training.find("optimizer")) {
+    auto const theirs = optimizer_called(name->string());
+    plan.states.optimizer = theirs ? *theirs : name->word<Optimizer>();
+  }
   plan.states.clips_gradients = read_flag(training, "clip_gradients", false);
   read_kernels(training, plan);
 }

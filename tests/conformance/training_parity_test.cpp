@@ -74,7 +74,8 @@ TEST_CASE("every option of DDP trains like a single rank", "[conformance][strate
 
 TEST_CASE("every optimizer, clipped or not, trains like a single rank under every strategy",
           "[conformance][strategies][cpu]") {
-  for (auto const optimizer : {Optimizer::kAdamWFused, Optimizer::kAdamWForeach, Optimizer::kSgdMomentum}) {
+  for (auto const optimizer :
+       {Optimizer::kAdamWFused, Optimizer::kAdamWForeach, Optimizer::kSgdMomentum, Optimizer::kSgd}) {
     for (auto const clips : {false, true}) {
       for (auto const name : kAllStrategies) {
         for (std::int64_t const ranks : {1, 3, 4}) {

@@ -54,6 +54,9 @@ TEST_CASE("an optimizer moves the bytes of its passes", "[optimizer]") {
   CHECK(bytes_moved(plan_with(Optimizer::kAdamWForeach, DataType::kBf16)) == 92);
   CHECK(bytes_moved(plan_with(Optimizer::kSgdMomentum)) == 20);
   CHECK(bytes_moved(plan_with(Optimizer::kAdamW8Bit)) == 16);
+  // p read and written, g read; with a master in fp32, gradient and copy in 16 bits: 8 + 2 + 2.
+  CHECK(bytes_moved(plan_with(Optimizer::kSgd)) == 12);
+  CHECK(bytes_moved(plan_with(Optimizer::kSgd, DataType::kBf16)) == 12);
 }
 
 TEST_CASE("before PyTorch 2.1, foreach AdamW makes a second temporary of 4 bytes and moves as much", "[optimizer]") {
@@ -75,8 +78,29 @@ TEST_CASE("an optimizer holds its states, and masters where parameters have 16 b
   CHECK(bytes_held(plan_with(Optimizer::kAdamWFused)) == 8);
   CHECK(bytes_held(plan_with(Optimizer::kAdamWFused, DataType::kBf16)) == 12);
   CHECK(bytes_held(plan_with(Optimizer::kSgdMomentum)) == 4);
+  CHECK(bytes_held(plan_with(Optimizer::kSgd)) == 0);
+  CHECK(bytes_held(plan_with(Optimizer::kSgd, DataType::kBf16)) == 4);  // masters
   // Two bytes, and two scales of 4 bytes for every 256 parameters.
   CHECK(bytes_held(plan_with(Optimizer::kAdamW8Bit)) == Approx(2 + 8.0 / 256).epsilon(1e-3));
+}
+
+TEST_CASE("a paged optimizer brings its moments in for the update and takes them back", "[optimizer][memory]") {
+  // Two moments of 4 bytes or of 1, each way, for every parameter; what is moved meanwhile is no state of the device.
+  for (auto const& [optimizer, bytes] : {std::pair{Optimizer::kPagedAdamW, 8.0}, {Optimizer::kPagedAdamW8Bit, 2.0}}) {
+    auto const step = compiled(tiny_llama(), plan_with(optimizer));
+    auto in = 0.0;
+    auto out = 0.0;
+    for (auto const& op : step.roles.front().operations)
+      if (auto const* const copy = std::get_if<program::Copy>(&op.work); copy != nullptr)
+        (copy->direction == program::CopyDirection::kHostToDevice ? in : out) += static_cast<double>(copy->bytes.base);
+    auto const parameters = static_cast<double>(parameter_count(tiny_llama()));
+    INFO(name_of(optimizer));
+    CHECK(in == bytes * parameters);
+    CHECK(out == bytes * parameters);
+  }
+  auto const moved = [](Optimizer optimizer) { return bytes_moved(plan_with(optimizer)); };
+  CHECK(moved(Optimizer::kPagedAdamW) == moved(Optimizer::kAdamWFused));
+  CHECK(moved(Optimizer::kPagedAdamW8Bit) == moved(Optimizer::kAdamW8Bit));
 }
 
 TEST_CASE("multi-tensor kernels take 320 chunks of 65,536 elements, and 36 tensors", "[optimizer]") {

@@ -154,6 +154,24 @@ TEST_CASE("a key of another framework is refused with the strategies that have i
              Contains("unknown key") && Contains(R"(did you mean "reshard_after_forward"?)"));
 }
 
+TEST_CASE("optimizers go by the names that frameworks give them, too", "[plan]") {
+  auto const named = [](std::string const& name) {
+    return plan_of(R"({"name": "ddp"})", R"({"optimizer": ")" + name + "\"}").states.optimizer;
+  };
+  CHECK(named("sgd") == Optimizer::kSgd);
+  CHECK(named("adamw_torch") == Optimizer::kAdamWForeach);
+  CHECK(named("adamw_bnb_8bit") == Optimizer::kAdamW8Bit);
+  CHECK(named("paged_adamw_32bit") == Optimizer::kPagedAdamW);
+  CHECK(named("bitsandbytes.optim.PagedAdamW8bit") == Optimizer::kPagedAdamW8Bit);
+  CHECK(named("torch.optim.SGD") == Optimizer::kSgd);
+  CHECK_THAT(refusal_of(R"({"name": "ddp"})", R"({"optimizer": "adamw_bnb_4bit"})"), Contains("paged-adamw-8bit"));
+}
+
+TEST_CASE("an 8-bit optimizer may lie in host memory, as torchao's does", "[plan][offload]") {
+  auto const plan = plan_of(R"({"name": "fsdp2", "offload": {"parameters": "cpu"}})", R"({"optimizer": "adamw-8bit"})");
+  CHECK(plan.states.offload.optimizer == OffloadPlace::kCpu);
+}
+
 TEST_CASE("choices that contradict each other are refused with the way out", "[plan]") {
   struct Case {
     std::string strategy;
@@ -183,7 +201,10 @@ TEST_CASE("choices that contradict each other are refused with the way out", "[p
       {R"({"name": "zero-3"})", R"({"parameter_type": "fp32"})", "for zero-3 under the precision bf16", "masters"},
       {R"({"name": "ddp"})", R"({"reduce_type": "bf16"})", "ddp, which reduces gradients as they are", "comm_hook"},
       {R"({"name": "megatron"})", R"({"reduce_type": "bf16"})", "for megatron", "grad_reduce_in_fp32"},
-      {R"({"name": "deepspeed-2", "offload": {"optimizer": "cpu"}})", R"({"optimizer": "adamw-8bit"})", "8-bit", "use"},
+      {R"({"name": "deepspeed-2", "offload": {"optimizer": "cpu"}})", R"({"optimizer": "paged-adamw"})", "paged",
+       "use"},
+      {R"({"name": "deepspeed-3", "offload": {"optimizer": "nvme"}})", R"({"optimizer": "adamw-8bit"})", "8-bit",
+       "cpu"},
       {R"({"name": "ddp"})", R"({"micro_batch": 0})", "at least 1", "raise it"},
       {R"({"name": "ddp"})", R"({"scaling": "row-wise"})", R"(without "linear_type")", "fp8"},
       {R"({"name": "ddp"})", R"({"linear_type": "bf16"})", "linear layers do not multiply", "choose"},

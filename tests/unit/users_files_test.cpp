@@ -119,6 +119,17 @@ TEST_CASE("a DeepSpeed configuration becomes a plan", "[import]") {
   CHECK(plan.kernels.recompute == Recompute::kFull);
 }
 
+TEST_CASE("DeepSpeed's SGD has momentum where the file gives it", "[import]") {
+  auto const optimizer = [](std::string const& section) {
+    return plan_of(deepspeed(R"({"train_micro_batch_size_per_gpu": 1, "optimizer": )" + section + "}"))
+        .states.optimizer;
+  };
+  CHECK(optimizer(R"({"type": "SGD"})") == Optimizer::kSgd);
+  CHECK(optimizer(R"({"type": "SGD", "params": {"lr": 0.1, "momentum": 0.9}})") == Optimizer::kSgdMomentum);
+  CHECK(optimizer(R"({"type": "ADAMW"})") == Optimizer::kAdamWFused);
+  CHECK(optimizer(R"({"type": "Adam", "params": {"torch_adam": true}})") == Optimizer::kAdamWForeach);
+}
+
 TEST_CASE("DeepSpeed's whole batch alone is one micro-batch a rank", "[import]") {
   auto const plan = plan_of(deepspeed(R"({"train_batch_size": 64, "zero_optimization": {"stage": 2}})"));
   CHECK(plan.batch.micro_batch == 4);  // 64 sequences on 16 ranks

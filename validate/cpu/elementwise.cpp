@@ -85,6 +85,7 @@ class Kernel {
       case kSquaredError: return each(operands_[2], count_, [=](std::size_t i) { return scalar * (x[i] - y[i]); });
       case kAdamW: return adamw(at);
       case kSgdMomentum: return sgd_momentum(at);
+      case kSgd: return sgd(at);
       case kSquaredNorm:
       case kClip:
       case kTransformer:
@@ -134,6 +135,16 @@ class Kernel {
       master[i] -= rate * v;
     }
     if (operands_[3] != nullptr) std::copy_n(master, count_, operands_[3]);
+  }
+
+  void sgd(AdamWStep const& at) const {
+    auto const rate = static_cast<T>(at.settings.learning_rate);
+    auto const decay = static_cast<T>(at.settings.weight_decay);
+    auto* const master = operands_[0];
+    auto const* const gradient = operands_[1];
+#pragma GCC ivdep
+    for (std::size_t i = 0; i < count_; ++i) master[i] -= rate * (gradient[i] + decay * master[i]);
+    if (operands_[2] != nullptr) std::copy_n(master, count_, operands_[2]);
   }
 
   program::Function function_;
@@ -215,6 +226,7 @@ OperandCount operands_of(program::Function function) {
     case kSquaredError: return {3, 3};
     case kAdamW: return {4, kAny};
     case kSgdMomentum: return {3, kAny};
+    case kSgd: return {2, kAny};
     case kSquaredNorm:
     case kClip: return {2, kAny};
     case kTransformer:

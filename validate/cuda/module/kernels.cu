@@ -236,6 +236,16 @@ __global__ void sgd_momentum(AdamWConstants c, Elements master, Elements gradien
   }
 }
 
+template <class Number>
+__global__ void sgd(AdamWConstants c, Elements master, Elements gradient, Elements copy, std::int64_t count) {
+  for (auto i = first_item(); i < count; i += item_stride()) {
+    auto const old = master.load<Number>(i);
+    auto const updated = old - Number(c.rate) * (gradient.load<Number>(i) + Number(c.decay) * old);
+    master.store<Number>(i, updated);
+    if (copy.memory != nullptr) copy.store<Number>(i, updated);
+  }
+}
+
 AdamWConstants constants_of(Kernel const& kernel) {
   auto const& s = kernel.adamw;
   auto const step = static_cast<double>(kernel.step);
@@ -267,7 +277,8 @@ void launch_optimizer(Kernel const& kernel, cudaStream_t stream) {
   auto const gradients = tensors_of(kernel);
   auto const states = kernel.operands.subspan(1 + gradients.size());
   auto const is_adamw = kernel.function == program::Function::kAdamW;
-  auto const own_states = std::size_t{is_adamw ? 2U : 1U};
+  auto const is_stateless = kernel.function == program::Function::kSgd;
+  auto const own_states = std::size_t{is_adamw ? 2U : is_stateless ? 0U : 1U};
   auto const is_wide = kernel.type == DataType::kFp64;
   auto begin = std::int64_t{0};
   for (auto const& gradient : gradients) {
@@ -281,6 +292,9 @@ void launch_optimizer(Kernel const& kernel, cudaStream_t stream) {
     if (is_adamw) {
       auto* const run = is_wide ? adamw<double> : adamw<float>;
       run<<<blocks, kThreads, 0, stream>>>(constants, master, g, at(0), at(1), copy, count);
+    } else if (is_stateless) {
+      auto* const run = is_wide ? sgd<double> : sgd<float>;
+      run<<<blocks, kThreads, 0, stream>>>(constants, master, g, copy, count);
     } else {
       auto* const run = is_wide ? sgd_momentum<double> : sgd_momentum<float>;
       run<<<blocks, kThreads, 0, stream>>>(constants, master, g, at(0), copy, count);
@@ -418,7 +432,8 @@ void launch(Kernel const& kernel, cudaStream_t stream) {
     case program::Function::kGeluBackward: return launch_map(GeluBackward{}, kernel, stream);
     case program::Function::kSquaredError: return launch_map(SquaredError{kernel.scalar}, kernel, stream);
     case program::Function::kAdamW:
-    case program::Function::kSgdMomentum: return launch_optimizer(kernel, stream);
+    case program::Function::kSgdMomentum:
+    case program::Function::kSgd: return launch_optimizer(kernel, stream);
     case program::Function::kSquaredNorm: return launch_squared_norm(kernel, stream);
     case program::Function::kClip: return launch_clip(kernel, stream);
     default: return;
