@@ -27,6 +27,15 @@ std::string fit_text(Summary const& summary) {
                      memory_text(summary.headroom()));
 }
 
+/// PyTorch's two figures, and who prints which: torchtitan's metrics max_reserved, DeepSpeed's see_memory_usage MA and
+/// CA (deepspeed/runtime/utils.py), Megatron's report_memory both (megatron/training/utils.py).
+std::string reserved_text(Summary const& summary) {
+  return fmt::format(
+      "{} with the allocator's cache, what torchtitan and nvidia-smi show; {} is allocated, max_allocated "
+      "of PyTorch and Megatron, MA of DeepSpeed",
+      memory_text(summary.reserved_peak.total()), memory_text(summary.peak.total()));
+}
+
 /// What a rank needs of a host's memory or drives, and whether they have it.
 std::string share_text(Bytes needs, std::optional<Bytes> has) {
   auto const share = has ? fmt::format("of {}", memory_text(*has)) : "what the host has is not known";
@@ -50,6 +59,7 @@ void add_headlines(Page& page, Summary const& summary) {
   add("utilisation", fmt::format("{} per GPU, MFU {}, HFU {}", reports::rate_text(summary.model_rate_per_gpu),
                                  percent_text(summary.mfu), percent_text(summary.hfu)));
   add("memory", fit_text(summary));
+  if (summary.allocator) add("reserved", reserved_text(summary));
   if (auto warning = memory_warning(summary); !warning.empty()) add("warning", std::move(warning));
   if (summary.host_peak > Bytes{}) add("host memory", share_text(summary.host_peak, summary.host_capacity));
   if (summary.nvme_peak > Bytes{}) add("NVMe", share_text(summary.nvme_peak, summary.nvme_capacity));
