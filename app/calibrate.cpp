@@ -27,7 +27,8 @@ int calibrate(CalibrateOptions const& options) {
   auto outputs = io::Outputs{std::move(inputs)};
   outputs.expect("--out", options.out);
   auto const cluster = read_machine(options.cluster, {});
-  auto const outcome = study::calibrate(options.cluster, cluster, records::read_files(options.files), today());
+  auto const outcome =
+      study::calibrate(options.cluster, cluster, records::read_files(options.files), today(), options.ranks);
   for (auto const& warning : outcome.study.warnings) warn(warning);
   for (auto const& oddity : study::oddities_of(outcome.study)) warn(oddity);
   auto const report = study::report_of(outcome, options.out);

@@ -98,11 +98,12 @@ struct ImportOptions {
     kTorchtitan,
     kHfConfig
   } source = Source::kNcclTopology;
-  std::vector<std::string> files;    ///< traces and step times: one for each rank; otherwise one
-  std::optional<std::string> out;    ///< standard output without
-  std::string gpu;                   ///< profile of a node's GPUs; by what the dump says without
-  bool repairs = false;              ///< leave out what cannot be instead of refusing it
-  std::optional<std::int64_t> step;  ///< ProfilerStep# of a trace; the one of median length without
+  std::vector<std::string> files;     ///< traces and step times: one for each rank; otherwise one
+  std::optional<std::string> out;     ///< standard output without
+  std::string gpu;                    ///< profile of a node's GPUs; by what the dump says without
+  bool repairs = false;               ///< leave out what cannot be instead of refusing it
+  std::optional<std::int64_t> ranks;  ///< of a log of nccl-tests that does not say
+  std::optional<std::int64_t> step;   ///< ProfilerStep# of a trace; the one of median length without
 };
 int import_file(ImportOptions const& options);
 
@@ -126,9 +127,10 @@ struct CollectiveOptions {
 int collective(CollectiveOptions const& options);
 
 struct CalibrateOptions {
-  std::string cluster;             ///< the profile to begin with
-  std::vector<std::string> files;  ///< measurements of that cluster
-  std::string out;                 ///< the calibrated profile
+  std::string cluster;                ///< the profile to begin with
+  std::vector<std::string> files;     ///< measurements of that cluster
+  std::string out;                    ///< the calibrated profile
+  std::optional<std::int64_t> ranks;  ///< of logs that do not say
   bool as_json = false;
 };
 int calibrate(CalibrateOptions const& options);
@@ -136,6 +138,7 @@ int calibrate(CalibrateOptions const& options);
 struct ValidateOptions {
   std::vector<std::string> files;      ///< records, or logs of nccl-tests
   std::optional<std::string> cluster;  ///< the machine of all records; their own facts without
+  std::optional<std::int64_t> ranks;   ///< of logs that do not say
   bool leaves_out = false;             ///< every system is predicted by constants fitted without it
   bool shows_constants = false;        ///< what the fits found, instead of the errors
   bool cross_validates = false;        ///< every system is calibrated to parts of its own measurements too

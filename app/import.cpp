@@ -40,7 +40,7 @@ void import_node(ImportOptions const& options, records::NodeFacts facts) {
 }
 
 void import_logs(ImportOptions const& options, io::Source const& file) {
-  auto const logs = records::read_nccl_tests(file.name, file.text);
+  auto const logs = records::read_nccl_tests(file.name, file.text, options.ranks);
   for (auto const& log : logs)
     for (auto const& warning : log.warnings) warn(warning);
   put(options, records::records_json(file.name, logs));

@@ -29,7 +29,7 @@ int answer(reports::Accuracy const& accuracy, bool as_json, std::optional<double
 
 int validate_collectives(ValidateOptions const& options) {
   auto const named = named_machine(options.cluster);
-  auto const measured = study::study_of(records::read_files(options.files), named);
+  auto const measured = study::study_of(records::read_files(options.files), named, options.ranks);
   for (auto const& warning : measured.warnings) warn(warning);
   if (options.shows_constants) {
     print(study::fitted_constants_text(measured, named, standard_output_style()));

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/cli/between.hpp"
 #include "app/cli/subcommands.hpp"
 #include "app/commands.hpp"
 
@@ -16,6 +17,9 @@ void add_calibrate(CLI::App& command, int& exit_code) {
       ->required();
   command.add_option("--out", options->out, "The calibrated profile: names CLUSTER, and\noverrides what was fitted")
       ->required();
+  command.add_option("--ranks", options->ranks, kRanksHelp)
+      ->type_name("N")
+      ->check(between(std::int64_t{1}, kMostRanksOfLog));
   command.add_flag("--json", options->as_json, "Print one JSON document");
   command.callback([options, &exit_code] { exit_code = calibrate(*options); });
 }

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/cli/between.hpp"
 #include "app/cli/subcommands.hpp"
 #include "app/commands.hpp"
 
@@ -20,6 +21,10 @@ void add_import(CLI::App& command, int& exit_code) {
     files->required();
     if (!has_ranks) files->expected(1);
     subcommand->add_option("--out", options->out, "Write a file instead of printing")->type_name("FILE");
+    if (source == Source::kNcclTests)
+      subcommand->add_option("--ranks", options->ranks, kRanksHelp)
+          ->type_name("N")
+          ->check(between(std::int64_t{1}, kMostRanksOfLog));
     if (source == Source::kKineto)
       subcommand->add_option("--step", options->step, "Which ProfilerStep# (the one of median\nlength)")
           ->type_name("N");

@@ -17,6 +17,9 @@ void add_collectives(CLI::App& command, int& exit_code) {
   collectives->add_option("FILE", options->files, "JSON records, or text logs of nccl-tests")->required();
   collectives->add_option("--cluster", options->cluster,
                           "The machine that was measured: a name or a file\n(the facts that each record states)");
+  collectives->add_option("--ranks", options->ranks, kRanksHelp)
+      ->type_name("N")
+      ->check(between(std::int64_t{1}, kMostRanksOfLog));
   collectives->add_flag("--leave-one-out", options->leaves_out, "Predict each system by constants fitted without\nit");
   collectives->add_flag("--constants", options->shows_constants,
                         "Fit with every system left out, and print what was\nfitted instead of the errors");

@@ -173,6 +173,16 @@ TEST_CASE("a table may have one half, times with exponents, and no header", "[re
   CHECK(any_contains(bare.warnings, "does not say how many ranks"));
 }
 
+TEST_CASE("ranks may be told where a log does not say them, and only there", "[records][nccl-tests]") {
+  auto const table = std::string{kHeader} + "  1024   256  float  sum  -1  10.00  0.10  0.10  0\n";
+  auto const told = read_nccl_tests("a.log", "# broadcast_perf\n" + table, 16).front();
+  CHECK(told.ranks == 16);
+  CHECK(!any_contains(told.warnings, "how many ranks"));
+  auto const says = read_nccl_tests("a.log", "mpirun -np 8 ./broadcast_perf\n" + table, 16).front();
+  CHECK(says.ranks == 8);
+  CHECK(any_contains(says.warnings, "says itself that 8 ranks took part: not the 16"));
+}
+
 TEST_CASE("element types and reductions of one table become logs of their own", "[records][nccl-tests]") {
   auto const logs = read_nccl_tests("a.log", std::string{"# reduce_scatter_perf\n"} + kHeader +
                                                  "  1024  256  float  sum  -1  10.0  0.1  0.1  0  10.0  0.1  0.1  0\n"

@@ -24,7 +24,8 @@ std::string version_in(std::string_view text) {
 
 class LogReader {
  public:
-  explicit LogReader(std::string const& name) : name_{one_line(name)} {}
+  LogReader(std::string const& name, std::optional<std::int64_t> told_ranks)
+      : name_{one_line(name)}, told_ranks_{told_ranks} {}
 
   void read(std::string_view raw) {
     ++line_;
@@ -60,7 +61,7 @@ class LogReader {
     if (!current_.rows.empty()) {
       if (!current_.average_bus_bandwidth)
         warn("found no average after the rows: the log may be cut, or its program may have failed");
-      complete(name_, current_);
+      complete(name_, current_, told_ranks_);
       logs_.push_back(std::move(current_));
     }
     current_ = {};
@@ -78,7 +79,7 @@ class LogReader {
     next.rows.clear();
     next.warnings.clear();
     logs_.push_back(std::exchange(current_, std::move(next)));
-    complete(name_, logs_.back());
+    complete(name_, logs_.back(), told_ranks_);
   }
 
   void begin_table(TableColumns columns) {
@@ -222,6 +223,7 @@ class LogReader {
   }
 
   std::string name_;
+  std::optional<std::int64_t> told_ranks_;
   int line_ = 0;
   LinePrefix prefix_;
   std::vector<CollectiveLog> logs_;
@@ -231,10 +233,11 @@ class LogReader {
 
 }  // namespace
 
-std::vector<CollectiveLog> read_nccl_tests(std::string const& name, std::string_view text) {
+std::vector<CollectiveLog> read_nccl_tests(std::string const& name, std::string_view text,
+                                           std::optional<std::int64_t> told_ranks) {
   auto const plain = plain_text(text);
   if (begins_object(plain)) return read_nccl_tests_json(io::parse({name, plain}));
-  auto reader = LogReader{name};
+  auto reader = LogReader{name, told_ranks};
   for (auto const line : lines_of(plain)) reader.read(line);
   auto logs = std::move(reader).finish();
   if (logs.empty())

@@ -65,8 +65,9 @@ struct CollectiveLog {
 /// Reads a log, as text or as the JSON that nccl-tests writes with -J: one CollectiveLog for each table, and for each
 /// element type and reduction in it. `name` is what messages call it. Lines of NCCL's own and of launchers may stand
 /// between and in front of the rows, or cut them in two; rows that are not complete are left out with a warning. Throws
-/// InputError where there is no table.
-[[nodiscard]] std::vector<CollectiveLog> read_nccl_tests(std::string const& name, std::string_view text);
+/// InputError where there is no table. `told_ranks` took part where nothing in the log says how many.
+[[nodiscard]] std::vector<CollectiveLog> read_nccl_tests(std::string const& name, std::string_view text,
+                                                         std::optional<std::int64_t> told_ranks = {});
 
 /// Reads what nccl-tests writes with -J FILE (NVIDIA/nccl-tests, src/util.cu, JSON_FILE_VERSION 1 and 2): "args" names
 /// the program, "config.devices" has one entry for each process, of which each has nthreads x ngpus ranks, "results"
@@ -75,8 +76,9 @@ struct CollectiveLog {
 [[nodiscard]] std::vector<CollectiveLog> read_nccl_tests_json(io::Node const& document);
 
 /// Adds what follows from the rest of a log: the number of ranks and their launcher from the ranks that were listed,
-/// or else by the command that started the program, and warnings for what it does not say and for wrong elements.
-void complete(std::string const& name, CollectiveLog& log);
+/// by the command that started the program, by `told_ranks` or by the columns, in this order, and warnings for what it
+/// does not say and for wrong elements.
+void complete(std::string const& name, CollectiveLog& log, std::optional<std::int64_t> told_ranks = {});
 
 /// The logs as records of one system each, called by the file's name. Throws InputError for a log that does not say
 /// which collective it is of or how many ranks took part, and for a time of zero.

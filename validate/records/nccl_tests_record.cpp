@@ -81,7 +81,7 @@ validate::CollectiveRecord record_of(std::string const& name, std::string id, Co
   if (!log.ranks)
     throw InputError{fmt::format(
         "{}: found no number of ranks, expected \"#  Rank\" lines or the launcher's command; keep the log's "
-        "beginning",
+        "beginning, or give --ranks",
         name)};
   auto record = validate::CollectiveRecord{.id = id,
                                            .system = std::move(id),
@@ -210,7 +210,7 @@ std::vector<std::string> CollectiveLog::device_names() const {
   return different(seen_ranks, &LoggedRank::device_name);
 }
 
-void complete(std::string const& name, CollectiveLog& log) {
+void complete(std::string const& name, CollectiveLog& log, std::optional<std::int64_t> told_ranks) {
   auto processes = std::set<std::pair<std::string, std::int64_t>>{};
   for (auto const& rank : log.seen_ranks) processes.emplace(rank.host, rank.process);
   if (!log.seen_ranks.empty()) log.ranks = static_cast<std::int64_t>(log.seen_ranks.size());
@@ -221,6 +221,10 @@ void complete(std::string const& name, CollectiveLog& log) {
     log.warnings.push_back(fmt::format("{}: {}", one_line(name), sentence));
   };
   if (!log.ranks && log.command) log.ranks = log.command->ranks();
+  if (log.ranks && told_ranks && *log.ranks != *told_ranks)
+    say(fmt::format("says itself that {} ranks took part: not the {} that were given for logs that do not say",
+                    *log.ranks, *told_ranks));
+  if (!log.ranks) log.ranks = told_ranks;
   if (!log.ranks && log.collective) {
     log.ranks = ranks_by_columns(log);
     if (log.ranks) say(fmt::format("does not say how many ranks took part: {}, by busbw over algbw", *log.ranks));

@@ -192,12 +192,12 @@ void refuse_nothing(CalibrationOutcome const& outcome, std::string const& file) 
 }  // namespace
 
 CalibrationOutcome calibrate(std::string base, hardware::Cluster const& cluster, std::vector<io::Source> sources,
-                             std::string date) {
+                             std::string date, std::optional<std::int64_t> told_ranks) {
   auto const first = sources.front().name;
   auto hash = explore::data_hash(all_texts(sources));
   auto const files = sort_by_content(std::move(sources));
   auto outcome = CalibrationOutcome{};
-  outcome.study = usable(study_of(files.sweeps, cluster), cluster);
+  outcome.study = usable(study_of(files.sweeps, cluster, told_ranks), cluster);
   auto& profile = outcome.profile;
   profile = {std::move(base), cluster, {{}, std::move(hash), std::move(date)}, {}, {}, {}};
   auto const source = fmt::format("twinstep calibrate, {} (data SHA-256 {})", profile.patch.date,

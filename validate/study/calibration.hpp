@@ -39,10 +39,12 @@ struct CalibrationOutcome {
 };
 
 /// Calibrates `cluster`, which the user calls `base`, to files of measurements: first to collectives, then to kernels
-/// and steps, since a step waits for its collectives. `date` is when. Requires a file. Throws InputError for a file
-/// that cannot be read, and where no measurement can be taken.
+/// and steps, since a step waits for its collectives. `date` is when; `told_ranks` took part where nothing in a log
+/// says how many. Requires a file. Throws InputError for a file that cannot be read, and where no measurement can be
+/// taken.
 [[nodiscard]] CalibrationOutcome calibrate(std::string base, hardware::Cluster const& cluster,
-                                           std::vector<io::Source> sources, std::string date);
+                                           std::vector<io::Source> sources, std::string date,
+                                           std::optional<std::int64_t> told_ranks = {});
 
 /// What was fitted, what was left out and why, and the errors of the profile before and after. `out` is where the
 /// profile is written.

@@ -43,10 +43,11 @@ void check_hosts(std::string const& file, records::CollectiveLog const& log, har
 /// what machine it is of: that is `named`, with as many GPUs a node as the log has ranks on a host.
 std::vector<CollectiveRecord> read_measured_records(io::Source const& file,
                                                     std::optional<hardware::Cluster> const& named,
+                                                    std::optional<std::int64_t> told_ranks,
                                                     std::vector<std::string>& warnings) {
   if (records::begins_array(file.text)) return validate::read_collective_records(io::parse(file));
   refuse_predictions(file);
-  auto const logs = records::read_nccl_tests(file.name, file.text);
+  auto const logs = records::read_nccl_tests(file.name, file.text, told_ranks);
   if (!named)
     throw InputError{fmt::format(
         "{}: found a log of nccl-tests, which does not say what machine it is of; name the cluster", file.name)};
@@ -68,11 +69,12 @@ validate::MakeCase case_maker(std::optional<hardware::Cluster> named) {
   };
 }
 
-Study study_of(std::vector<io::Source> const& files, std::optional<hardware::Cluster> const& named) {
+Study study_of(std::vector<io::Source> const& files, std::optional<hardware::Cluster> const& named,
+               std::optional<std::int64_t> told_ranks) {
   auto study = Study{};
   auto const make = case_maker(named);
   for (auto const& file : files) {
-    for (auto& record : read_measured_records(file, named, study.warnings)) {
+    for (auto& record : read_measured_records(file, named, told_ranks, study.warnings)) {
       try {
         static_cast<void>(make(record));
         for (auto& sentence : validate::stand_ins_of(record, named.has_value()))

@@ -29,8 +29,9 @@ struct Study {
 [[nodiscard]] validate::MakeCase case_maker(std::optional<hardware::Cluster> named);
 
 /// All records of the files, which are JSON or logs of nccl-tests. Throws InputError for one that is neither; a record
-/// that has no machine is skipped.
-[[nodiscard]] Study study_of(std::vector<io::Source> const& files, std::optional<hardware::Cluster> const& named);
+/// that has no machine is skipped. `told_ranks` took part where nothing in a log says how many.
+[[nodiscard]] Study study_of(std::vector<io::Source> const& files, std::optional<hardware::Cluster> const& named,
+                             std::optional<std::int64_t> told_ranks = {});
 
 /// A way of predicting all records of a study: one entry for each.
 struct Predictor {
