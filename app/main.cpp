@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <malloc.h>
@@ -25,16 +27,69 @@ namespace {
 using namespace twinstep;
 using namespace twinstep::app;
 
-constexpr auto kAsk = R"(Ask, change the question, see the step:
+constexpr auto kAsk = R"(Everywhere: --color auto|always|never; - is standard input, or output
+behind --out.
+Ask, change the question, see the step:
   twinstep simulate SCENARIO.json
   twinstep simulate SCENARIO.json --set cluster.nodes=16 --json
   twinstep simulate SCENARIO.json --trace step.trace.json
-`twinstep SUBCOMMAND --help` tells more.)";
+`twinstep help SUBCOMMAND` tells more.)";
+
+/// "help X" is "X --help", as git has it; "-" is standard input, or standard output after an option that names a file
+/// to write.
+std::vector<std::string> read_manners(std::vector<std::string> arguments) {
+  if (!arguments.empty() && arguments.front() == "help") {
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--help");
+  }
+  auto const writes = [is_report = !arguments.empty() && arguments.front() == "report"](std::string_view option) {
+    constexpr auto kWriters =
+        std::to_array<std::string_view>({"--out", "--trace", "--report", "--markdown", "--csv", "--jsonl"});
+    return std::ranges::find(kWriters, option) != kWriters.end() || (is_report && option == "--json");
+  };
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    auto& argument = arguments[i];
+    if (argument == "-")
+      argument = i > 0 && writes(arguments[i - 1]) ? "/dev/stdout" : "/dev/stdin";
+    else if (argument.ends_with("=-") && writes(std::string_view{argument}.substr(0, argument.size() - 2)))
+      argument.replace(argument.size() - 1, 1, "/dev/stdout");
+  }
+  return arguments;
+}
+
+/// Takes --color out of the arguments, wherever it stands, and leaves its wish where `standard_output_style` looks.
+void take_color(std::vector<std::string>& arguments) {
+  constexpr std::string_view kOption = "--color";
+  auto const at = std::ranges::find_if(
+      arguments, [&](std::string const& argument) { return argument == kOption || argument.starts_with("--color="); });
+  if (at == arguments.end()) return;
+  auto const has_value = at->size() > kOption.size();
+  auto const end = has_value || at + 1 == arguments.end() ? at + 1 : at + 2;
+  auto const when = has_value ? at->substr(kOption.size() + 1) : end == at + 2 ? *(at + 1) : std::string{};
+  if (when != "auto" && when != "always" && when != "never")
+    throw InputError{
+        fmt::format("--color: found {}, expected auto, always or never; choose one of them", twinstep::quoted(when))};
+  arguments.erase(at, end);
+  if (when == "never") setenv("NO_COLOR", "1", 1);
+  if (when != "always") return;
+  unsetenv("NO_COLOR");
+  setenv("CLICOLOR_FORCE", "1", 1);
+}
+
+/// The first argument that looks like an option and is none.
+std::string unknown_option(CLI::App const& program) {
+  for (auto const& extra : program.remaining(true))
+    if (extra.size() > 1 && extra.starts_with("-")) return extra;
+  return {};
+}
 
 /// Adds the subcommands: that which was typed with its options, the others with what the help says of them. Declaring
 /// all options took longer than many an answer.
 void add_subcommands(CLI::App& program, std::vector<std::string> const& arguments, int& exit_code) {
-  auto const typed = std::ranges::find_if(arguments, [](auto const& each) { return !each.starts_with("-"); });
+  auto const is_subcommand = [](std::string const& word) {
+    return std::ranges::find(kSubcommands, word, &Subcommand::name) != kSubcommands.end();
+  };
+  auto const typed = std::ranges::find_if(arguments, is_subcommand);
   for (auto const& [name, summary, add_options] : kSubcommands) {
     auto* const command = program.add_subcommand(std::string{name}, std::string{summary});
     if (typed != arguments.end() && *typed == name) add_options(*command, exit_code);
@@ -66,7 +121,9 @@ std::string way_out(CLI::App const& program) {
     command = used.empty() ? nullptr : used.front();
   }
   auto const extra = program.remaining(true);
-  auto const near = extra.empty() ? std::string_view{} : nearest_name(extra.front(), {known.begin(), known.end()});
+  auto const option = unknown_option(program);
+  auto const& odd = option.empty() && !extra.empty() ? extra.front() : option;
+  auto const near = odd.empty() ? std::string_view{} : nearest_name(odd, {known.begin(), known.end()});
   return near.empty() ? fmt::format("see {}--help", in_use) : fmt::format("did you mean {}?", near);
 }
 
@@ -79,7 +136,9 @@ std::string version_text() {
   return text + fmt::format("model {}, {})", model, features.empty() ? "alone" : fmt::format("with {}", features));
 }
 
-int run(int argc, char** argv) {
+int run(std::vector<std::string> arguments) {
+  arguments = read_manners(std::move(arguments));
+  take_color(arguments);
   auto exit_code = int{kDone};
   auto program = CLI::App{
       "twinstep predicts how long a training step takes on a cluster, whether it fits,\nand what it waits for.",
@@ -87,13 +146,17 @@ int run(int argc, char** argv) {
   program.set_version_flag("--version", version_text());
   program.require_subcommand(1);
   program.failure_message([&program](CLI::App const*, CLI::Error const& error) {
-    return fmt::format("twinstep: {}; {}\n", one_line(error.what()), way_out(program));
+    auto const unknown = unknown_option(program);  // it tells more than what else is missing because of it
+    return unknown.empty() ? fmt::format("twinstep: {}; {}\n", one_line(error.what()), way_out(program))
+                           : fmt::format("twinstep: The following argument was not expected: {}; {}\n",
+                                         one_line(unknown), way_out(program));
   });
-  add_subcommands(program, {argv + 1, argv + argc}, exit_code);
+  add_subcommands(program, arguments, exit_code);
   program.footer(kAsk);  // after the subcommands, which would inherit it
-  check_subcommands(&program, {argv + 1, argv + argc});
+  check_subcommands(&program, arguments);
   try {
-    program.parse(argc, argv);
+    std::ranges::reverse(arguments);  // CLI11 takes them from the back
+    program.parse(arguments);
   } catch (CLI::ParseError const& error) {
     auto out = std::ostringstream{};
     if (program.exit(error, out, std::cerr) != 0) return kInputWrong;
@@ -110,7 +173,7 @@ int main(int argc, char** argv) {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error of its writer, as on a full disk
   try {
-    return run(argc, argv);
+    return run({argv + 1, argv + argc});
   } catch (InputError const& error) {
     complain(error.what());
     return kInputWrong;

@@ -5,11 +5,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <unistd.h>
 
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 
+#include "reports/quantity_text.hpp"
 #include "sim/base/input_error.hpp"
 
 namespace twinstep::app {
@@ -35,7 +37,13 @@ void print(std::string_view text) {
 
 reports::TextStyle standard_output_style() {
   auto style = reports::TextStyle{};
-  style.is_terminal = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+  auto const says = [](char const* name) {
+    auto const* const value = std::getenv(name);
+    return std::string_view{value == nullptr ? "" : value};
+  };
+  auto const can_show = isatty(STDOUT_FILENO) != 0 && says("TERM") != "dumb";
+  auto const is_forced = !says("CLICOLOR_FORCE").empty() && says("CLICOLOR_FORCE") != "0";
+  style.is_terminal = says("NO_COLOR").empty() && (can_show || is_forced);
   return style;
 }
 
@@ -46,6 +54,14 @@ void complain(std::string_view sentence) {
 
 void warn(std::string_view sentence) {
   complain(fmt::format("warning: {}", one_line(sentence)));
+}
+
+void tell_written(std::string const& path) {
+  auto error = std::error_code{};
+  auto const bytes = std::filesystem::file_size(path, error);  // of a pipe there is none
+  if (!error)
+    complain(fmt::format("wrote {}, {}", one_line(path),
+                         reports::traffic_text(TotalBytes::about(static_cast<double>(bytes)))));
 }
 
 std::function<void(std::size_t, std::size_t, std::string_view)> report_progress() {

@@ -15,13 +15,17 @@ void check_printable();
 /// Prints on standard output, all of it now. Throws InputError where it cannot (a full disk, a closed stream).
 void print(std::string_view text);
 
-/// How to print on standard output: colours on a terminal only, never with NO_COLOR set.
+/// How to print on standard output: colours on a terminal that has any, never where NO_COLOR says something
+/// (no-color.org), always where CLICOLOR_FORCE does (bixense.com/clicolors).
 [[nodiscard]] reports::TextStyle standard_output_style();
 
 /// One line on standard error, which may be closed.
 void complain(std::string_view sentence);
 /// The same, for what does not stop the answer.
 void warn(std::string_view sentence);
+
+/// Says on standard error which file was written, and its size.
+void tell_written(std::string const& path);
 
 /// Says on standard error which part of a report is at work, from the first second after this call on.
 [[nodiscard]] std::function<void(std::size_t part, std::size_t parts, std::string_view name)> report_progress();

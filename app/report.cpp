@@ -45,6 +45,8 @@ int report(ReportOptions const& options) {
     if (target.path) outputs.write(*target.path, target.render(page));
   if (is_printed) print(reports::page_text(page, standard_output_style()));
   outputs.commit();
+  for (auto const& target : targets)
+    if (target.path) tell_written(*target.path);
   return kDone;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 namespace CLI {
@@ -12,6 +13,8 @@ namespace twinstep::app {
 
 constexpr auto kFidelityHelp =
     "How closely the network is followed: exact (every\nmessage is an event), folded or closed (folded)";
+constexpr auto kRanksHelp = "How many took part, where a log does not say";
+constexpr std::int64_t kMostRanksOfLog = 1 << 20;
 constexpr auto kOpHelp = "all_reduce (default), all_gather, reduce_scatter,\nbroadcast, all_to_all, …";
 
 /// Each adds the options of one subcommand to `command`, which leaves what the program returns in `exit_code`.
@@ -26,6 +29,8 @@ void add_validate(CLI::App& command, int& exit_code);
 void add_calibrate(CLI::App& command, int& exit_code);
 void add_import(CLI::App& command, int& exit_code);
 void add_measure(CLI::App& command, int& exit_code);
+void add_completion(CLI::App& command, int& exit_code);
+void add_man(CLI::App& command, int& exit_code);
 
 struct Subcommand {
   std::string_view name;
@@ -46,6 +51,8 @@ inline constexpr auto kSubcommands = std::to_array<Subcommand>({
     {"calibrate", "Fit a cluster's profile to measurements of it", add_calibrate},
     {"import", "Turn dumps, logs and traces into what we read", add_import},
     {"measure", "Measure on this machine what would be predicted", add_measure},
+    {"completion", "Print what completes commands in a shell", add_completion},
+    {"man", "Print the manual page, for `man -l -`", add_man},
 });
 
 }  // namespace twinstep::app

@@ -22,7 +22,8 @@ io::Node Question::changed() const {
 }
 
 Question question_of(io::Node document, std::vector<io::Change> changes) {
-  auto folder = std::filesystem::path{document.source().name}.parent_path().string();
+  auto const& name = document.source().name;
+  auto folder = name == "/dev/stdin" ? std::string{} : std::filesystem::path{name}.parent_path().string();
   return {std::move(document), std::move(folder), std::move(changes)};
 }
 
