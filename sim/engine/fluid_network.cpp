@@ -19,6 +19,13 @@ std::uint32_t FluidNetwork::add_resource(BytesPerSecond rate) {
   return static_cast<std::uint32_t>(resources_.size() - 1);
 }
 
+/// Multiplicative hashing: Knuth, The Art of Computer Programming, volume 3, section 6.4.
+inline std::size_t FluidNetwork::Task::hash() const {
+  constexpr auto kGolden = std::uint64_t{0x9e37'79b9'7f4a'7c15};
+  auto const key = std::bit_cast<std::uint64_t>(most) + static_cast<std::uint64_t>(least.count());
+  return static_cast<std::size_t>((key * kGolden) >> (64 - kTaskBits));
+}
+
 inline FluidNetwork::Task const& FluidNetwork::task_of(Work const& work) {
   auto task = Task{0, 1, 0, work.least, 0, {}};
   for (auto const& use : work.uses) {
@@ -30,12 +37,13 @@ inline FluidNetwork::Task const& FluidNetwork::task_of(Work const& work) {
   }
   if (task.bytes > 0 && work.flow > 0) task.bytes = work.flow;
   TWINSTEP_CHECK(task.bytes > 0 || work.least > Duration{}, "an activity has something to do");
-  if (task.is_like(task_)) return task_;
+  auto& known = tasks_[task.hash()];
+  if (task.is_like(known)) return known;
   auto const least_seconds = to_seconds(work.least).count();
   if (task.bytes == 0) task.bytes = least_seconds;  // its own speed then is 1: "bytes" are seconds
   task.limit = task.bytes / std::max(task.most / task.capacity, least_seconds);
   task.time = to_duration(Seconds{task.bytes / task.limit});
-  return task_ = task;
+  return known = task;
 }
 
 std::uint32_t FluidNetwork::start(Time now, Time begins, Work const& work) {

@@ -129,6 +129,7 @@ class FluidNetwork {
 
     double limit = 0;
     Duration time;
+    [[nodiscard]] std::size_t hash() const;
     [[nodiscard]] bool is_like(Task const& other) const {
       return most == other.most && capacity == other.capacity && bytes == other.bytes && least == other.least;
     }
@@ -169,7 +170,9 @@ class FluidNetwork {
   std::vector<std::uint32_t> component_;  // activities
   std::vector<Ceiling> limits_;           // of the component's activities, lowest first
   std::vector<Ceiling> full_at_;          // heap: contended resources of the component; levels may have risen since
-  Task task_;  // the last one: messages of a collective mostly are like the one before, and to divide is slow
+  static constexpr auto kTaskBits = 6;
+  std::array<Task, 1U << kTaskBits>
+      tasks_;  // by a hash: what starts mostly is like something before; to divide is slow
   std::uint32_t stamp_ = 0;
   std::size_t growing_ = 0;  // activities of the component without a rate
 };

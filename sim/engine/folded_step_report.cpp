@@ -17,9 +17,9 @@ std::optional<timeline::Timeline> Step::folded_timeline() && {
   if (!repetition) return std::nullopt;
   auto out = timeline::Timeline{};
   write_facts(out);
+  for (std::size_t c = 0; c < states_.size(); ++c)
+    if (!ledgers_[c].append_to(out, spans_of(states_[c]), options_.replays_allocator, *repetition)) return std::nullopt;
   write_spans(*repetition, out);
-  for (auto const& ledger : ledgers_)
-    if (!ledger.append_to(out, options_.replays_allocator, *repetition)) return std::nullopt;
   write_sums(*repetition, out);
   out.repeat =
       timeline::Repeat{program_.repeat->micro_batch, repetition->times, repetition->period, repetition->steady_from};
@@ -28,8 +28,7 @@ std::optional<timeline::Timeline> Step::folded_timeline() && {
 
 std::vector<CellRun> Step::cell_runs() const {
   auto runs = std::vector<CellRun>{};
-  for (auto const& cell : states_)
-    runs.push_back({cell.role, std::span{spans_}.subspan(cell.first_span, cell.role->operations.size())});
+  for (auto const& cell : states_) runs.push_back({cell.role, spans_of(cell)});
   return runs;
 }
 

@@ -46,41 +46,21 @@ class SampleWriter {
 
 }  // namespace
 
-void MemoryLedger::BuffersOf::add(OpId op, std::size_t buffer) {
+void BuffersOfRole::Lists::add(OpId op, std::size_t buffer) {
   next_[buffer] = first_[op.index()];
   first_[op.index()] = static_cast<std::uint32_t>(buffer);
 }
 
-MemoryLedger::MemoryLedger(StepProgram const& program, Role const& role, RankId rank, timeline::TrackId track,
-                           Machine const& machine)
-    : program_{&program},
-      role_{&role},
-      machine_{&machine},
-      rank_{rank},
-      track_{track},
-      taken_by_{role.operations.size(), role.buffers.size()},
-      given_back_by_issue_{role.operations.size(), role.buffers.size()},
-      given_back_by_end_{role.operations.size(), role.buffers.size()} {
-  by_host_.reserve(2 * role.buffers.size());
+BuffersOfRole::BuffersOfRole(Role const& role)
+    : taken_{role.operations.size(), role.buffers.size()},
+      given_back_at_issue_{role.operations.size(), role.buffers.size()},
+      given_back_at_end_{role.operations.size(), role.buffers.size()} {
   for (std::size_t i = 0; i < role.buffers.size(); ++i) {
     auto const& buffer = role.buffers[i];
     if (buffer.is_persistent || !buffer.first_use.exists()) continue;
-    taken_by_.add(buffer.first_use, i);
-    (buffer.crosses_streams ? given_back_by_end_ : given_back_by_issue_).add(buffer.last_use, i);
+    taken_.add(buffer.first_use, i);
+    (buffer.crosses_streams ? given_back_at_end_ : given_back_at_issue_).add(buffer.last_use, i);
   }
-}
-
-void MemoryLedger::on_issue(OpId op, Time now) {
-  using enum BufferEvent::Kind;
-  taken_by_.for_each(op, [&](std::uint32_t buffer) { by_host_.push_back({now, buffer, kTaken}); });
-  given_back_by_issue_.for_each(op, [&](std::uint32_t buffer) { by_host_.push_back({now, buffer, kGivenBack}); });
-  given_back_by_end_.for_each(op, [&](std::uint32_t buffer) { by_host_.push_back({now, buffer, kLetGo}); });
-}
-
-void MemoryLedger::on_end(OpId op, Time now) {
-  given_back_by_end_.for_each(op, [&](std::uint32_t buffer) {
-    by_device_.push_back({now, buffer, BufferEvent::Kind::kGivenBack});
-  });
 }
 
 std::vector<Bytes> MemoryLedger::sizes() const {
@@ -92,10 +72,18 @@ std::vector<Bytes> MemoryLedger::sizes() const {
 }
 
 /// In the order of time; at one moment what the host does comes before what the device does.
-std::vector<BufferEvent> MemoryLedger::events() const {
+std::vector<BufferEvent> MemoryLedger::events(Spans spans) const {
   auto events = std::vector<BufferEvent>{};
-  events.reserve(by_host_.size() + by_device_.size());
-  std::ranges::merge(by_host_, by_device_, std::back_inserter(events), {}, &BufferEvent::time, &BufferEvent::time);
+  events.reserve(2 * role_->buffers.size() + by_device_.size());
+  auto ended = by_device_.begin();
+  for (auto const& span : spans) {
+    if (!span.stream.exists()) continue;
+    while (ended != by_device_.end() && ended->time < span.issue) events.push_back(*ended++);
+    buffers_->for_each_at_issue(span.op, [&](std::uint32_t buffer, BufferEvent::Kind kind) {
+      events.push_back({span.issue, buffer, kind});
+    });
+  }
+  events.insert(events.end(), ended, by_device_.end());
   return events;
 }
 
@@ -126,14 +114,16 @@ MemoryLedger::Held MemoryLedger::held_all_the_time(std::vector<Bytes> const& siz
   return held;
 }
 
-void MemoryLedger::append_to(timeline::Timeline& timeline, bool replays_allocator) const {
-  auto const is_told = append_to(timeline, replays_allocator, Story{events(), {}, {}});
+void MemoryLedger::append_to(timeline::Timeline& timeline, Spans spans, bool replays_allocator) const {
+  auto const is_told = append_to(timeline, replays_allocator, Story{events(spans), {}, {}});
   TWINSTEP_CHECK(is_told, "what leaves nothing out can be told");
 }
 
-bool MemoryLedger::append_to(timeline::Timeline& timeline, bool replays_allocator, Repetition const& repetition) const {
+bool MemoryLedger::append_to(timeline::Timeline& timeline, Spans spans, bool replays_allocator,
+                             Repetition const& repetition) const {
   auto const cell = track_.index();
-  auto story = Story{events(), {}, {repetition.first_buffer(cell), repetition.end_of_buffers(cell), repetition.times}};
+  auto story =
+      Story{events(spans), {}, {repetition.first_buffer(cell), repetition.end_of_buffers(cell), repetition.times}};
   story.repeated = repeat_events(*role_, sizes(), repetition, cell, story.events);
   return story.repeated && append_to(timeline, replays_allocator, story);
 }

@@ -17,6 +17,7 @@ Step::Step(StepProgram const& program, Machine const& machine, RunOptions option
       resources_{cells_, machine, options.fidelity, clock_},
       host_paths_{program, cells_, machine},
       transfers_{program, cells_, machine, options.fidelity, host_paths_.resources()},
+      lists_(program.roles.begin(), program.roles.end()),
       replays_(transfers_.size()) {
   clock_.expect_transfers(transfers_.size());
   for (std::size_t c = 0; c < cells_.size(); ++c) add_cell(CellId{c});
@@ -24,8 +25,14 @@ Step::Step(StepProgram const& program, Machine const& machine, RunOptions option
   counts_.resize(beginnings_.size());
 }
 
+Step::RoleLists::RoleLists(Role const& role) : buffers{role}, queues(role.streams.size()) {
+  for (std::size_t i = 0; i < role.operations.size(); ++i)
+    if (auto const& op = role.operations[i]; !op.is_on_host()) queues[op.stream.index()].emplace_back(i);
+}
+
 void Step::add_cell(CellId id) {
   auto const& role = program_.roles[cells_.role(id).index()];
+  auto const& lists = lists_[cells_.role(id).index()];
   auto const track = timeline::TrackId{id.index()};
   auto& cell = states_.emplace_back();
   cell.role = &role;
@@ -33,11 +40,11 @@ void Step::add_cell(CellId id) {
   cell.multiplicity = cells_.multiplicity(id);
   cell.first_span = spans_.size();
   cell.first_stream = streams_.size();
-  ledgers_.emplace_back(program_, role, cell.rank, track, machine_);
+  ledgers_.emplace_back(program_, role, lists.buffers, cell.rank, track, machine_);
   dirty_.push_back(static_cast<std::uint32_t>(id.index()));
 
-  for (std::size_t s = 0; s < role.streams.size(); ++s)
-    streams_.push_back({.cell = static_cast<std::uint32_t>(id.index())});
+  for (auto const& queue : lists.queues)
+    streams_.push_back({.cell = static_cast<std::uint32_t>(id.index()), .queue = queue});
   spans_.reserve(spans_.size() + role.operations.size());
   for (std::size_t i = 0; i < role.operations.size(); ++i) {
     auto const& op = role.operations[i];
@@ -49,7 +56,6 @@ void Step::add_cell(CellId id) {
                       .kind = work_kind_of(role, op),
                       .issue = kNever,
                       .end = kNever});
-    if (!op.is_on_host()) streams_[cell.first_stream + op.stream.index()].queue.emplace_back(i);
   }
   unfinished_ += role.operations.size();
 }
@@ -74,7 +80,6 @@ void Step::start_ready_operations() {
 /// The host issues operations one after another, each at its cost, until it has to wait for the device.
 void Step::issue(CellState& cell) {
   auto const& host = machine_.cluster().node().host;
-  auto& ledger = ledgers_[static_cast<std::size_t>(&cell - states_.data())];
   for (; cell.next_issue < cell.role->operations.size(); ++cell.next_issue) {
     auto const id = OpId{cell.next_issue};
     auto const& op = cell.role->operations[cell.next_issue];
@@ -87,7 +92,6 @@ void Step::issue(CellState& cell) {
     auto const cost = is_communication ? host.communication_launch.value : host.launch.value;
     cell.host_time += cost * static_cast<std::int64_t>(op.launches);
     span.issue = cell.host_time;
-    ledger.on_issue(id, cell.host_time);
   }
 }
 

@@ -41,10 +41,16 @@ class Step {
  private:
   static constexpr std::uint32_t kNone = 0xffff'ffff;
 
+  /// What all ranks of a role share.
+  struct RoleLists {
+    explicit RoleLists(program::Role const& role);
+    BuffersOfRole buffers;
+    std::vector<std::vector<OpId>> queues;  // by stream: its operations, in order
+  };
   struct StreamState {
     std::uint32_t cell = 0;
-    std::vector<OpId> queue;  // its operations, in order
-    std::size_t next = 0;     // in the queue: runs now or comes next
+    std::span<OpId const> queue;
+    std::size_t next = 0;  // in the queue: runs now or comes next
     bool is_busy = false;
     Time last_end;
     Time wakes = kNever;           // a wake-up is under way for this moment
@@ -77,6 +83,9 @@ class Step {
   void hold_sms(CellState& cell, std::int64_t more);
   void end_operation(std::uint32_t stream);
   void mark(CellState& cell);
+  [[nodiscard]] std::span<timeline::Span const> spans_of(CellState const& cell) const {
+    return std::span{spans_}.subspan(cell.first_span, cell.role->operations.size());
+  }
   [[nodiscard]] timeline::Span& span_of(CellState const& cell, OpId op) { return spans_[cell.first_span + op.index()]; }
   [[nodiscard]] timeline::Span const& span_of(CellState const& cell, OpId op) const {
     return spans_[cell.first_span + op.index()];
@@ -124,6 +133,7 @@ class Step {
   ResourceMap resources_;
   HostPaths host_paths_;
   Transfers transfers_;
+  std::vector<RoleLists> lists_;                         // by role
   std::vector<CellState> states_;                        // by cell
   std::vector<StreamState> streams_;                     // of all cells
   std::vector<MemoryLedger> ledgers_;                    // by cell

@@ -66,8 +66,9 @@ timeline::Timeline Step::timeline() && {
   auto out = timeline::Timeline{};
   write_facts(out);
   for (auto const& span : spans_) out.step_time = std::max(out.step_time, span.end);
+  for (std::size_t c = 0; c < states_.size(); ++c)
+    ledgers_[c].append_to(out, spans_of(states_[c]), options_.replays_allocator);
   out.spans = std::move(spans_);
-  for (auto const& ledger : ledgers_) ledger.append_to(out, options_.replays_allocator);
   out.links = link_traffic(carried());
   out.traffic = traffic_of(transfers_, cells_, machine_.topology(), clock_.speed_changes());
   for (auto const& one : out.traffic) {
