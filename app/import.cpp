@@ -4,6 +4,7 @@
 #include "app/output.hpp"
 #include "explore/ask/users_file.hpp"
 #include "sim/io/document.hpp"
+#include "sim/io/other_formats.hpp"
 #include "sim/io/outputs.hpp"
 #include "sim/io/timeline_json.hpp"
 #include "validate/records/ddp_times.hpp"
@@ -81,10 +82,12 @@ int import_file(ImportOptions const& options) {
   switch (options.source) {
     case ImportOptions::Source::kNcclTopology: {
       auto const self_links = options.repairs ? records::SelfLinks::kLeaveOut : records::SelfLinks::kRefuse;
-      import_node(options, records::read_nccl_topology(name, text, self_links));
+      import_node(options, records::read_nccl_topology(name, io::no_larger(name, text, io::kLargestDump), self_links));
       break;
     }
-    case ImportOptions::Source::kNvidiaSmi: import_node(options, records::read_nvidia_smi(name, text)); break;
+    case ImportOptions::Source::kNvidiaSmi:
+      import_node(options, records::read_nvidia_smi(name, io::no_larger(name, text, io::kLargestDump)));
+      break;
     case ImportOptions::Source::kNcclTests: import_logs(options, files.front()); break;
     case ImportOptions::Source::kKineto: import_traces(options, files); break;
     case ImportOptions::Source::kStepTimes:

@@ -4,11 +4,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <malloc.h>
 #include <memory>
+#include <new>
 #include <sstream>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -166,6 +170,19 @@ int run(std::vector<std::string> arguments) {
   return exit_code;
 }
 
+/// The largest file among the arguments is what most likely took it.
+std::string out_of_memory(std::vector<std::string> const& arguments) {
+  auto largest = std::pair{std::uintmax_t{0}, std::string{}};
+  for (auto const& argument : arguments) {
+    auto error = std::error_code{};
+    if (auto const bytes = std::filesystem::file_size(argument, error); !error)
+      largest = std::max(largest, std::pair{bytes, argument});
+  }
+  auto const input =
+      largest.second.empty() ? std::string{} : fmt::format("; {} has {} bytes", largest.second, largest.first);
+  return fmt::format("the machine's memory does not suffice{}; ask for less, or allow more (ulimit -v)", input);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -179,6 +196,9 @@ int main(int argc, char** argv) {
     return kInputWrong;
   } catch (Absent const& error) {
     complain(error.what());
+    return kSomethingAbsent;
+  } catch (std::bad_alloc const&) {
+    complain(out_of_memory({argv + 1, argv + argc}));
     return kSomethingAbsent;
   } catch (std::exception const& error) {
     complain(fmt::format("this is a bug in twinstep: {}", error.what()));

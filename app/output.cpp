@@ -49,11 +49,11 @@ reports::TextStyle standard_output_style() {
 
 void complain(std::string_view sentence) {
   // Where nobody can be told, the exit code still tells: no error from here.
-  std::fputs(fmt::format("twinstep: {}\n", sentence).c_str(), stderr);
+  std::fputs(fmt::format("twinstep: {}\n", one_line(sentence)).c_str(), stderr);
 }
 
 void warn(std::string_view sentence) {
-  complain(fmt::format("warning: {}", one_line(sentence)));
+  complain(fmt::format("warning: {}", sentence));
 }
 
 void tell_written(std::string const& path) {

@@ -44,7 +44,7 @@ int validate_steps(ValidateStepsOptions const& options) {
   auto const named = named_machine(options.cluster);
   auto records = std::vector<validate::StepRecord>{};
   for (auto const& file : options.files)
-    std::ranges::move(validate::read_step_records(io::parse_file(file)), std::back_inserter(records));
+    std::ranges::move(validate::read_step_records(io::parse(records::read_file(file))), std::back_inserter(records));
   return answer(study::compare_steps(records, named), options.as_json, options.max_mape);
 }
 

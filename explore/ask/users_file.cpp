@@ -8,6 +8,7 @@
 
 #include "sim/io/document_text.hpp"
 #include "sim/io/maker.hpp"
+#include "sim/io/other_formats.hpp"
 #include "strategies/model/hf_config.hpp"
 
 namespace twinstep::explore {
@@ -80,6 +81,7 @@ std::string scenario_of(UsersFormat format, io::Source source, std::vector<std::
 
 std::string scenario_of_model(io::Source const& config, std::string const& name, std::vector<std::string>& warnings) {
   auto const& path = config.name;
+  io::no_larger(path, config.text, io::kLargestModel);
   auto const model = strategies::read_hf_config(io::parse(config, io::Dialect::kForeign), warnings);
   warnings.push_back(
       fmt::format("{}: cannot know the cluster and the strategy: fill in CLUSTER and STRATEGY", one_line(path)));

@@ -83,17 +83,15 @@ std::string quoted(std::string_view text) {
 
 std::string one_line(std::string_view text) {
   auto out = std::string{};
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    auto const byte = static_cast<unsigned char>(text[i]);
-    // U+0080 to U+009F are control characters too: C2 80 to C2 9F in UTF-8.
-    auto const is_c1 =
-        byte == 0xc2U && i + 1 < text.size() && (static_cast<unsigned char>(text[i + 1]) & 0xe0U) == 0x80U;
-    if (is_c1)
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));
-    else if (byte < 0x20U || byte == 0x7fU)
-      out += fmt::format("\\x{:02x}", byte);
+  for (std::size_t i = 0; i < text.size();) {
+    auto const [number, bytes] = first_character(text.substr(i));
+    if (!number || (is_control(*number) && *number < 0x100))
+      out += fmt::format("\\x{:02x}", number ? static_cast<unsigned>(*number) : static_cast<unsigned char>(text[i]));
+    else if (is_control(*number))
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(*number));
     else
-      out += text[i];
+      out += text.substr(i, bytes);
+    i += bytes;
   }
   return out;
 }

@@ -98,9 +98,9 @@ enum class IntraNode : std::uint8_t {
 struct Link {
   std::string name;
   std::string description;
-  bool is_nvlink = false;                     ///< which row of step latencies it has; PCIe's otherwise
-  Sourced<double> ring_efficiency;            ///< ring and tree
-  Sourced<double> pair_efficiency;            ///< a ring of two GPUs
+  bool is_nvlink = false;           ///< which row of step latencies it has; PCIe's otherwise
+  Sourced<double> ring_efficiency;  ///< ring and tree
+  Sourced<double> pair_efficiency;  ///< a ring of two GPUs
   /// What each of a node's only two GPUs reaches of a full slot where both send to each other at once over one path.
   std::optional<Sourced<double>> duplex_efficiency;
   Sourced<double> peer_efficiency;            ///< all_to_all, send and receive

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -47,7 +48,11 @@ std::string read_text(std::string const& path) {
 }
 
 Node parse_file(std::string const& path, Dialect dialect) {
-  return parse({path, read_text(path)}, dialect);
+  constexpr auto kLargest = std::size_t{16} << 20;
+  auto text = read_text(path);
+  if (text.size() > kLargest)
+    fail_file(path, fmt::format("{} bytes", text.size()), fmt::format("those that ask have at most {}", kLargest));
+  return parse({path, std::move(text)}, dialect);
 }
 
 Node string_node(std::string text, std::string source_name) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/utf8.hpp"
 #include "sim/io/document.hpp"
 #include "sim/io/document_value.hpp"
 
@@ -37,21 +38,11 @@ bool is_one_of(char c, std::string_view characters) {
   return characters.find(c) != std::string_view::npos;
 }
 
-/// Bytes of the UTF-8 character that `text` begins with; 0 where it is malformed (The Unicode Standard, table 3-7).
+/// Bytes of the UTF-8 character that `text` begins with; 0 where it is malformed.
 std::size_t character_length(std::string_view text) {
-  auto const byte = [text](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  auto const is_between = [](unsigned value, unsigned least, unsigned most) { return value >= least && value <= most; };
-  auto const goes_on = [&](std::size_t i) { return is_between(byte(i), 0x80, 0xbf); };
-  auto const first = byte(0);
-  if (first < 0x80) return 1;
-  if (is_between(first, 0xc2, 0xdf)) return goes_on(1) ? 2 : 0;
-  if (is_between(first, 0xe0, 0xef)) {
-    auto const is_second = is_between(byte(1), first == 0xe0 ? 0xa0 : 0x80, first == 0xed ? 0x9f : 0xbf);
-    return is_second && goes_on(2) ? 3 : 0;
-  }
-  if (!is_between(first, 0xf0, 0xf4)) return 0;
-  auto const is_second = is_between(byte(1), first == 0xf0 ? 0x90 : 0x80, first == 0xf4 ? 0x8f : 0xbf);
-  return is_second && goes_on(2) && goes_on(3) ? 4 : 0;
+  if (text.empty()) return 1;
+  auto const [number, bytes] = first_character(text);
+  return number ? bytes : 0;
 }
 
 /// Appends a code point as UTF-8.

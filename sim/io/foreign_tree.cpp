@@ -2,21 +2,31 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/input_error.hpp"
+#include "sim/io/other_formats.hpp"
+
 namespace twinstep::io {
 namespace {
 
-constexpr std::size_t kLargest = std::size_t{64} << 10;
 constexpr std::size_t kMostValues = 100'000;  ///< aliases of aliases multiply
 
 }  // namespace
+
+std::string_view no_larger(std::string const& name, std::string_view text, std::size_t most) {
+  if (text.size() > most)
+    throw InputError{fmt::format("{}: found {} bytes, expected at most {} of such a file; check the path",
+                                 one_line(name), text.size(), most)};
+  return text;
+}
 
 ForeignTree::ForeignTree(Source source, std::string_view format)
     : source_{std::make_shared<Source const>(std::move(source))}, format_{format} {
   if (auto const zero = text().find('\0'); zero != std::string::npos)
     refuse(zero, "found a zero byte, expected text", "save the file as UTF-8 text");
-  if (text().size() > kLargest)
+  if (text().size() > kLargestConfiguration)
     refuse(0,
-           fmt::format("found {} bytes of {}, expected a configuration of at most {}", text().size(), format, kLargest),
+           fmt::format("found {} bytes of {}, expected a configuration of at most {}", text().size(), format,
+                       kLargestConfiguration),
            "check the path");
 }
 

@@ -7,23 +7,25 @@
 #include <fmt/format.h>
 
 #include "sim/base/check.hpp"
+#include "sim/base/utf8.hpp"
 
 namespace twinstep::io {
 
 std::string json_string(std::string_view text) {
   auto out = std::string{'"'};
-  for (auto const c : text) {
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20)
-          out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-        else
-          out += c;
+  for (std::size_t i = 0; i < text.size();) {
+    auto const [number, bytes] = first_character(text.substr(i));
+    if (!number) {
+      out += "\\ufffd";  // what is no UTF-8 has no character
+    } else if (is_control(*number)) {
+      out += *number == '\n'   ? std::string{"\\n"}
+             : *number == '\t' ? std::string{"\\t"}
+                               : fmt::format("\\u{:04x}", static_cast<unsigned>(*number));
+    } else {
+      if (*number == '"' || *number == '\\') out += '\\';
+      out += text.substr(i, bytes);
     }
+    i += bytes;
   }
   return out + '"';
 }

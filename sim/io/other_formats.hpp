@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <string>
+#include <string_view>
+
 #include "sim/io/document.hpp"
 
 /// YAML and TOML as the same documents as JSON, so that what reads them points at files and lines too.
@@ -13,5 +17,14 @@ namespace twinstep::io {
 
 /// Parses a TOML document; dates and times become text. Throws InputError likewise.
 [[nodiscard]] Node parse_toml(Source source);
+
+/// The largest text of a configuration of another program, of a model's, and of a dump of one node.
+inline constexpr auto kLargestConfiguration = std::size_t{64} << 10;
+inline constexpr auto kLargestModel = std::size_t{1} << 20;
+inline constexpr auto kLargestDump = std::size_t{4} << 20;
+
+/// `text`, which is called `name`. Throws InputError for more than `most` bytes: what is larger is something else, and
+/// reading it would take a multiple of that.
+std::string_view no_larger(std::string const& name, std::string_view text, std::size_t most);
 
 }  // namespace twinstep::io

@@ -52,7 +52,9 @@ void put_cpu_offload(Part& strategy, io::Node const& from) {
 UsersFile read_users_text(UsersFormat format, io::Source source) {
   auto const directory = std::filesystem::path{source.name}.parent_path().string();
   switch (format) {
-    case UsersFormat::kDeepSpeed: return read_deepspeed(io::parse(std::move(source), io::Dialect::kForeign));
+    case UsersFormat::kDeepSpeed:
+      io::no_larger(source.name, source.text, io::kLargestConfiguration);
+      return read_deepspeed(io::parse(std::move(source), io::Dialect::kForeign));
     case UsersFormat::kAccelerate: return read_accelerate(io::parse_yaml(std::move(source)), directory);
     case UsersFormat::kTorchtitan: return read_torchtitan(io::parse_toml(std::move(source)));
   }

@@ -96,3 +96,21 @@ TEST_CASE("a --set with a path of any length is refused in one line", "[cli]") {
   check_refusal(outcome, {"\"--set cluster.a.a", "more than 128 names"});
   CHECK(outcome.err.size() < 250);
 }
+
+TEST_CASE("files of small formats have small limits, and nothing that a file says reaches the terminal as a command",
+          "[cli]") {
+  auto const folder = Scratch{};
+  for (auto const& [format, size] : {std::pair{"deepspeed", 70'000},
+                                     {"hf-config", 1'100'000},
+                                     {"nvidia-smi", 5'000'000},
+                                     {"nccl-topology", 5'000'000}}) {
+    auto const file = folder.write(format, std::string(static_cast<std::size_t>(size), ' '));
+    check_refusal(run_twinstep({"import", format, file}), {std::to_string(size) + " bytes", "at most"});
+  }
+  auto const named = folder.write("named.json", "{\"\\u202e\xe2\x80\xae\\u001b[31m\": 1, \"zero_optimization\": {}}");
+  auto const outcome = run_twinstep({"import", "deepspeed", named});
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.err.find("\\u202e\\u202e\\x1b[31m is an unknown key") != std::string::npos);
+  CHECK(outcome.err.find('\x1b') == std::string::npos);
+  CHECK(outcome.err.find("\xe2\x80\xae") == std::string::npos);
+}

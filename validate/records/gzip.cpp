@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <new>
 #include <zlib.h>
 
 #include <fmt/format.h>
@@ -25,7 +26,9 @@ class Inflation {
  public:
   explicit Inflation(std::string& text) {
     constexpr int kGzipOnly = 16 + MAX_WBITS;
-    TWINSTEP_CHECK(inflateInit2(&stream_, kGzipOnly) == Z_OK, "zlib does not start");
+    auto const status = inflateInit2(&stream_, kGzipOnly);
+    if (status == Z_MEM_ERROR) throw std::bad_alloc{};
+    TWINSTEP_CHECK(status == Z_OK, "zlib does not start");
     stream_.next_in = reinterpret_cast<Bytef*>(text.data());
   }
   Inflation(Inflation const&) = delete;
@@ -48,6 +51,7 @@ class Inflation {
       auto const used = given - stream_.avail_in;
       remaining -= used;
       out.append(piece.data(), made);
+      if (status == Z_MEM_ERROR) throw std::bad_alloc{};
       if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) fail(name, "damaged gzip data");
       if (used == 0 && made == 0) fail(name, "gzip data that are cut off");
       if (out.size() > kLargest) fail(name, "more than 2 GiB in gzip data");
