@@ -17,7 +17,6 @@ constexpr auto kNotModelledOfAccelerate = std::to_array<NotModelled>({
     {"fp8_config", "the model trains in 16 bits", {}},
     {"use_cpu", "ranks are GPUs", {}},
     {"tpu_use_cluster", "ranks are GPUs", {}},
-    {"fsdp_config.fsdp_min_num_params", "units are the model's layers", {}},
     {"fsdp_config.fsdp_ignored_modules", "every parameter is sharded", {}},
     {"deepspeed_config.deepspeed_moe_layer_cls_names", "models are dense", {}},
 });
@@ -30,7 +29,7 @@ constexpr auto kAccelerateKeys = KnownKeys{
         fsdp_config.fsdp_version fsdp_config.fsdp_sharding_strategy fsdp_config.fsdp_reshard_after_forward
         fsdp_config.fsdp_backward_prefetch fsdp_config.fsdp_backward_prefetch_policy
         fsdp_config.fsdp_forward_prefetch fsdp_config.fsdp_offload_params fsdp_config.fsdp_activation_checkpointing
-        fsdp_config.fsdp_auto_wrap_policy
+        fsdp_config.fsdp_auto_wrap_policy fsdp_config.fsdp_min_num_params
         deepspeed_config.deepspeed_config_file deepspeed_config.zero_stage
         deepspeed_config.gradient_accumulation_steps deepspeed_config.gradient_clipping
         deepspeed_config.offload_optimizer_device deepspeed_config.offload_param_device)",
@@ -122,13 +121,34 @@ class AccelerateReader {
     if (is_on(fsdp, "fsdp_offload_params")) put_cpu_offload(out_.strategy, fsdp.at("fsdp_offload_params"));
     if (is_on(fsdp, "fsdp_activation_checkpointing"))
       out_.strategy.put("recompute", fsdp.at("fsdp_activation_checkpointing"), "full");
+    read_wrapping(fsdp);
+  }
+
+  /// TRANSFORMER_BASED_WRAP makes a unit of each layer, NO_WRAP one of all, SIZE_BASED_WRAP of modules that have
+  /// fsdp_min_num_params outside of smaller units, 1e8 by default (accelerate/utils/dataclasses.py,
+  /// set_auto_wrap_policy; torch/distributed/fsdp/wrap.py, size_based_auto_wrap_policy). Older files number them
+  /// from 1.
+  void read_wrapping(io::Node const& fsdp) {
     auto const policy = fsdp.find("fsdp_auto_wrap_policy");
-    if (policy && policy->string() == "NO_WRAP")
-      out_.warnings.push_back(
-          at_place_of(*policy, "\"NO_WRAP\" is not modelled: each layer is a unit, where accelerate makes one of all"));
-    else if (policy && policy->string() != "TRANSFORMER_BASED_WRAP")
-      out_.warnings.push_back(
-          at_place_of(*policy, fmt::format("{} is not modelled: each layer is a unit", quoted(policy->string()))));
+    if (!policy) return;
+    constexpr auto kPolicies =
+        std::to_array<std::string_view>({"TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP"});
+    auto const is_number = policy->is(io::Node::Type::kNumber);
+    auto const place =
+        is_number ? policy->integer() - 1 : std::ranges::find(kPolicies, policy->string()) - kPolicies.begin();
+    if (place < 0 || place >= std::ssize(kPolicies))
+      policy->fail(fmt::format("found {}, expected a wrapping policy",
+                               is_number ? fmt::format("{}", place + 1) : quoted(policy->string())),
+                   fmt::format("known: {}", fmt::join(kPolicies, ", ")));
+    if (place == 2) out_.strategy.put("wrap", *policy, "none");
+    if (place != 1) return;
+    constexpr std::int64_t kDefault = 100'000'000;
+    auto const least = fsdp.find("fsdp_min_num_params");
+    out_.strategy.put("wrap", least.value_or(*policy), std::max(least ? least->integer() : kDefault, std::int64_t{1}));
+    out_.warnings.push_back(at_place_of(
+        *policy,
+        "\"SIZE_BASED_WRAP\" is followed down to layers: an MLP or a matrix that is large enough by itself is "
+        "no unit of its own"));
   }
 
   static bool is_on(io::Node const& object, char const* key) {

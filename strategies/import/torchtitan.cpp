@@ -30,7 +30,7 @@ constexpr auto kTorchtitanKeys = KnownKeys{
     .read = R"(
         training.batch_size training.local_batch_size training.global_batch_size training.seq_len training.max_norm
         training.dtype training.enable_cpu_offload training.mixed_precision_param training.mixed_precision_reduce
-        training.compile compile.enable
+        training.compile compile.enable compile.components
         training.data_parallel_degree training.data_parallel_replicate_degree training.data_parallel_shard_degree
         training.data_parallel_type training.tensor_parallel_degree training.fsdp_reshard_after_forward
         parallelism.data_parallel_replicate_degree parallelism.data_parallel_shard_degree
@@ -43,7 +43,7 @@ constexpr auto kTorchtitanKeys = KnownKeys{
         model.converters model.flavor model.name float8.recipe_name float8.enable_float8_linear)",
     .no_matter = R"(
         checkpoint comm debug fault_tolerance job logging lr_scheduler memory_estimation metrics mx profiling
-        validation compile.backend compile.components
+        validation compile.backend
         experimental.custom_args_module experimental.custom_import experimental.enable_async_tensor_parallel
         experimental.enable_compiled_autograd experimental.pipeline_parallel_microbatches
         experimental.pipeline_parallel_schedule experimental.pipeline_parallel_schedule_csv
@@ -239,9 +239,18 @@ class TorchtitanReader {
     return every;
   }
 
+  /// Where it compiles, it compiles the loss too unless `components` leave it out (torchtitan/components/loss.py,
+  /// build_cross_entropy_loss; torchtitan/config/job_config.py, Compile): one kernel.
   void read_compiler() {
     auto const compile = find({{"compile", "enable"}, {"training", "compile"}});
-    if (compile && compile->boolean())
+    if (!compile || !compile->boolean()) return;
+    auto const components = find({{"compile", "components"}});
+    auto const compiles = [&](std::string_view what) {
+      return !components ||
+             std::ranges::any_of(components->elements(), [&](io::Node const& each) { return each.string() == what; });
+    };
+    if (compiles("loss")) out_.training.put("cross_entropy", components.value_or(*compile), "fused");
+    if (compiles("model"))
       out_.open.push_back({"cluster", "stack",
                            at_place_of(*compile,
                                        "is not modelled by the strategy: name what runs the kernels, "

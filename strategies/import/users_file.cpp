@@ -1,5 +1,7 @@
 #include "strategies/import/users_file.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 
@@ -13,6 +15,11 @@
 
 namespace twinstep::strategies {
 namespace {
+
+/// What is counted from one up, so that a date, a fraction or a negative number is refused where it stands.
+constexpr auto kCounts =
+    std::to_array<std::string_view>({"micro_batch", "global_batch", "gradient_accumulation", "sequence_length", "ranks",
+                                     "nodes", "shard_group", "replicas"});
 
 /// Makes values that messages place where `from` stands.
 io::Maker maker_at(io::Node const& from) {
@@ -28,6 +35,9 @@ Part::Part(std::string name) : name_{std::move(name)}, node_{io::parse({name_, "
 void Part::put(std::string_view key, io::Node const& value) {
   if (value.is(io::Node::Type::kNumber) && !std::isfinite(value.number()))
     value.fail(fmt::format("found {}, expected a finite number", value.number()), "write the number, or leave it out");
+  constexpr std::int64_t kMost = std::int64_t{1} << 53;  // that is exact in every format; toml11 cuts at 2^63
+  if (std::ranges::find(kCounts, key) != kCounts.end() && value.integer_from(1) > kMost)
+    value.fail(fmt::format("found {}, expected a number that can be counted to", value.integer()), "lower it");
   node_ = io::with_member(node_, key, value);
 }
 

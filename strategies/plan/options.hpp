@@ -56,6 +56,9 @@ struct Fsdp1Options {
   bool forward_prefetch = false;  ///< explicit, in the order of the first iteration
   bool limit_all_gathers = true;  ///< the host waits while two freed units are pending
   bool shards_root = true;  ///< embedding, final norm and head are the root unit; otherwise they are units of their own
+  /// Units are the layers, embedding and head that have so many parameters or more, and the rest is the root's: the
+  /// size-based policy (torch/distributed/fsdp/wrap.py), which looks into layers too. 0: every layer is a unit.
+  std::int64_t wraps_from = 0;
   FsdpAccumulation accumulation = FsdpAccumulation::kReduce;
   bool operator==(Fsdp1Options const&) const = default;
 };
@@ -65,7 +68,8 @@ struct Fsdp2Options {
   /// 1 frees a unit's parameters after its forward, 0 keeps them for backward, m > 1 keeps an m-th of them, so that
   /// backward gathers over groups of m ranks.
   std::int64_t reshard_after_forward = 1;
-  bool shards_root = true;  ///< as in FSDP1
+  bool shards_root = true;      ///< as in FSDP1
+  std::int64_t wraps_from = 0;  ///< likewise
   FsdpAccumulation accumulation = FsdpAccumulation::kReduce;
   bool operator==(Fsdp2Options const&) const = default;
 };

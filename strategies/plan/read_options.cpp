@@ -2,6 +2,7 @@
 #include <array>
 #include <bitset>
 #include <initializer_list>
+#include <limits>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -156,6 +157,23 @@ void put_replicas(io::Node const& node, ModelSpec const&, Plan& plan) {
   plan.parallel.shard_group = plan.parallel.ranks / replicas;
 }
 
+/// "layers", "none", or the least that a unit holds.
+void put_wrap(io::Node const& node, ModelSpec const&, Plan& plan) {
+  auto wraps_from = std::int64_t{0};
+  if (node.is(io::Node::Type::kNumber))
+    wraps_from = node.integer_from(1);
+  else if (node.string() == "none")
+    wraps_from = std::numeric_limits<std::int64_t>::max();
+  else if (node.string() != "layers")
+    node.fail(fmt::format("found {}, expected layers, none or the least number of parameters of a unit",
+                          quoted(node.string())),
+              "choose one of them");
+  if (plan.strategy.name() == StrategyName::kFsdp1)
+    plan.strategy.get<Fsdp1Options>().wraps_from = wraps_from;
+  else
+    plan.strategy.get<Fsdp2Options>().wraps_from = wraps_from;
+}
+
 struct Option {
   std::string_view key;
   Owners owners;
@@ -180,6 +198,7 @@ constexpr auto kOptions = std::to_array<Option>({
     {"limit_all_gathers", kFsdp1Only, put<&Fsdp1Options::limit_all_gathers>},
     {"reshard_after_forward", kFsdp2Only, put_reshard},
     {"shards_root", kFsdp, put<&Fsdp1Options::shards_root, &Fsdp2Options::shards_root>},
+    {"wrap", kFsdp, put_wrap},
     {"accumulation", kFsdp, put<&Fsdp1Options::accumulation, &Fsdp2Options::accumulation>},
     {"reduce_bucket_size", kDeepSpeed, put_or_auto<&DeepSpeedOptions::reduce_bucket_size, 1, square>},
     {"overlap_comm", kDeepSpeed, put<&DeepSpeedOptions::overlap_comm>},

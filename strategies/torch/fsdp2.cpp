@@ -26,7 +26,7 @@ class Fsdp2 : public DataParallel {
   Fsdp2(Fsdp2Options const& options, StepContext& context)
       : DataParallel{context},
         options_{options},
-        units_{options.shards_root, context.model, context.parameters},
+        units_{options.shards_root, context.model, context.parameters, options.wraps_from},
         layout_{context.parameters, units_.groups(), state_ranks(context), {.rows = true}},
         states_{context, layout_},
         copy_in_{context.role.stream("all_gather_copy_in")},

@@ -8,7 +8,7 @@ namespace twinstep::strategies {
 
 using namespace program;
 
-FsdpUnits::FsdpUnits(bool shards_root, ModelWork const& model, Parameters const& parameters)
+FsdpUnits::FsdpUnits(bool shards_root, ModelWork const& model, Parameters const& parameters, std::int64_t wraps_from)
     : holding_(model.units.size()) {
   auto is_tied = false;
   for (std::size_t unit = 0; unit < model.units.size(); ++unit) is_tied = is_tied || parameters.is_shared(unit);
@@ -17,7 +17,11 @@ FsdpUnits::FsdpUnits(bool shards_root, ModelWork const& model, Parameters const&
     for (std::size_t tensor = 0; tensor < model.work(model.units[unit]).parameters.size(); ++tensor)
       if (auto const id = parameters.at(unit, static_cast<std::int32_t>(tensor)); id.exists()) own.push_back(id);
     if (own.empty()) continue;
-    auto const is_of_root = model.units[unit].index < 0 && (shards_root || is_tied);
+    auto elements = std::int64_t{0};
+    for (auto const id : own) elements += parameters.elements(id);
+    auto const is_no_layer = model.units[unit].index < 0;
+    auto const is_of_root =
+        wraps_from > 0 ? elements < wraps_from || (is_no_layer && is_tied) : is_no_layer && (shards_root || is_tied);
     if (is_of_root && root_) {
       holding_[unit] = root_;
     } else {

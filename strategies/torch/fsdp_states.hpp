@@ -12,10 +12,10 @@ namespace twinstep::strategies {
 
 /// How a model is cut into units: each repeated layer is one; what is left (embedding, final norm, head) is the root
 /// unit, or one unit each if the root is not sharded as one. Tensors that are tied lie in one unit. The root comes
-/// first.
+/// first. With a least number of parameters (`wraps_from`) what has fewer is the root's, and all else a unit.
 class FsdpUnits {
  public:
-  FsdpUnits(bool shards_root, ModelWork const& model, Parameters const& parameters);
+  FsdpUnits(bool shards_root, ModelWork const& model, Parameters const& parameters, std::int64_t wraps_from = 0);
 
   /// The parameters of each unit.
   [[nodiscard]] std::vector<std::vector<ParameterId>> const& groups() const { return groups_; }

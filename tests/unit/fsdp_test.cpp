@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -118,6 +119,28 @@ void check(ModelSpec const& model, Plan plan) {
 constexpr Accumulation kAccumulations[] = {Accumulation::kReduce, Accumulation::kReduceScatter, Accumulation::kNoSync};
 
 }  // namespace
+
+// 4 units of 77, 143, 65 and 15 elements, without a root. From 70 on two are units, and the rest is the root's, 65
+// + 15.
+TEST_CASE("FSDP wraps layers, nothing, or what is large enough", "[fsdp]") {
+  auto const gathered = [](StrategyName name, std::int64_t wraps_from) {
+    auto plan = fsdp_plan(name, 4);
+    if (name == kFsdp1)
+      plan.strategy = Fsdp1Options{.wraps_from = wraps_from};
+    else
+      plan.strategy = Fsdp2Options{.wraps_from = wraps_from};
+    auto sizes = sizes_of(compiled(odd_mlp(), plan), {CollectiveKind::kAllGather, "data"});
+    std::ranges::sort(sizes);
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+    return sizes;
+  };
+  using Sizes = std::vector<std::int64_t>;
+  constexpr auto kNothing = std::numeric_limits<std::int64_t>::max();
+  CHECK(gathered(kFsdp1, 0) == Sizes{16, 68, 80, 144});
+  CHECK(gathered(kFsdp1, 70) == Sizes{80, 144});
+  CHECK(gathered(kFsdp1, kNothing) == Sizes{300});
+  CHECK(gathered(kFsdp2, kNothing) == Sizes{384});  // 84 + 176 + 104 + 20
+}
 
 TEST_CASE("every program of FSDP1 is well-formed, free of races, and its collectives meet", "[fsdp][program]") {
   for (auto const& model : {ModelSpec{tiny_llama()}, ModelSpec{tiny_gpt2()}, ModelSpec{odd_mlp()}})

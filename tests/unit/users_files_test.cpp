@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "sim/io/document_text.hpp"
 #include "sim/io/other_formats.hpp"
 #include "strategies/import/users_file.hpp"
@@ -213,6 +215,36 @@ TEST_CASE("accelerate's own defaults and numbers are kept", "[import]") {
   CHECK(zero.strategy == StrategyName::kDeepSpeed3);
   CHECK(accumulation(zero) == 4);
   CHECK(zero.states.offload.optimizer == OffloadPlace::kCpu);
+}
+
+TEST_CASE("accelerate's wrapping policies say which units FSDP makes", "[import]") {
+  auto const wraps_from = [](std::string const& lines) {
+    auto const file = accelerate("distributed_type: FSDP\nmixed_precision: bf16\nfsdp_config:\n" + lines);
+    return plan_of(file).strategy.get<Fsdp1Options>().wraps_from;
+  };
+  CHECK(wraps_from("  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n") == 0);
+  CHECK(wraps_from("  fsdp_auto_wrap_policy: NO_WRAP\n") == std::numeric_limits<std::int64_t>::max());
+  CHECK(wraps_from("  fsdp_auto_wrap_policy: SIZE_BASED_WRAP\n") == 100'000'000);
+  CHECK(wraps_from("  fsdp_auto_wrap_policy: SIZE_BASED_WRAP\n  fsdp_min_num_params: 2000\n") == 2000);
+  CHECK(wraps_from("  fsdp_auto_wrap_policy: 2\n  fsdp_min_num_params: 2000\n") == 2000);
+}
+
+TEST_CASE("a count that is none is refused with its line", "[import]") {
+  for (std::string const length : {"-5", "0", "2.5", "nan", "1e400", "1979-05-27", "99999999999999999999"}) {
+    INFO(length);
+    CHECK_THROWS_WITH(torchtitan("[training]\nseq_len = " + length + "\n"), Contains(":2:"));
+  }
+  CHECK_THROWS_WITH(accelerate("distributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: -8\n"),
+                    Contains(":3:"));
+}
+
+TEST_CASE("torchtitan compiles its loss with the model, unless its components leave it out", "[import]") {
+  auto const loss = [](std::string const& compile) {
+    return plan_of(torchtitan("[training]\nseq_len = 4096\n[compile]\n" + compile)).kernels.cross_entropy;
+  };
+  CHECK(loss("enable = false\n") == CrossEntropy::kPlain);
+  CHECK(loss("enable = true\n") == CrossEntropy::kFused);
+  CHECK(loss("enable = true\ncomponents = [\"model\"]\n") == CrossEntropy::kPlain);
 }
 
 TEST_CASE("a torchtitan configuration becomes a plan, in its newer and its older layout", "[import]") {
