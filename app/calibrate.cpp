@@ -1,6 +1,7 @@
 #include "app/arguments.hpp"
 #include "app/commands.hpp"
 #include "app/output.hpp"
+#include "app/progress.hpp"
 #include "reports/pages/pages.hpp"
 #include "reports/render/page_text.hpp"
 #include "sim/io/outputs.hpp"
@@ -27,8 +28,10 @@ int calibrate(CalibrateOptions const& options) {
   auto outputs = io::Outputs{std::move(inputs)};
   outputs.expect("--out", options.out);
   auto const cluster = read_machine(options.cluster, {});
-  auto const outcome =
-      study::calibrate(options.cluster, cluster, records::read_files(options.files), today(), options.ranks);
+  auto const outcome = [&] {
+    auto const progress = Progress{"calibrate", {}};
+    return study::calibrate(options.cluster, cluster, records::read_files(options.files), today(), options.ranks);
+  }();
   for (auto const& warning : outcome.study.warnings) warn(warning);
   for (auto const& oddity : study::oddities_of(outcome.study)) warn(oddity);
   auto const report = study::report_of(outcome, options.out);

@@ -64,14 +64,6 @@ void tell_written(std::string const& path) {
                          reports::traffic_text(TotalBytes::about(static_cast<double>(bytes)))));
 }
 
-std::function<void(std::size_t, std::size_t, std::string_view)> report_progress() {
-  using Clock = std::chrono::steady_clock;
-  return [began = Clock::now()](std::size_t part, std::size_t parts, std::string_view name) {
-    if (Clock::now() - began > std::chrono::seconds{1})
-      complain(fmt::format("report: {} of {}, {}", part, parts, name));
-  };
-}
-
 std::string today() {
   return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::now()));
 }

@@ -27,9 +27,6 @@ void warn(std::string_view sentence);
 /// Says on standard error which file was written, and its size.
 void tell_written(std::string const& path);
 
-/// Says on standard error which part of a report is at work, from the first second after this call on.
-[[nodiscard]] std::function<void(std::size_t part, std::size_t parts, std::string_view name)> report_progress();
-
 /// The date in UTC, as records and profiles have it: "2026-11-30".
 [[nodiscard]] std::string today();
 

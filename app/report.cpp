@@ -3,6 +3,7 @@
 
 #include "app/commands.hpp"
 #include "app/output.hpp"
+#include "app/progress.hpp"
 #include "reports/pages/pages.hpp"
 #include "reports/render/page_files.hpp"
 #include "reports/render/page_text.hpp"
@@ -39,7 +40,10 @@ int report(ReportOptions const& options) {
   if (is_printed) check_printable();
   auto results = std::vector<io::Source>{};
   for (auto const& result : options.results) results.push_back({result, io::read_text(result)});
-  auto const page = report_page(std::move(results), changes, report_progress());
+  auto const page = [&] {
+    auto progress = Progress{"report", "parts"};
+    return report_page(std::move(results), changes, progress.of_parts());
+  }();
   for (auto const& warning : page.warnings) warn(warning);
   for (auto const& target : targets)
     if (target.path) outputs.write(*target.path, target.render(page));

@@ -1,12 +1,14 @@
 #include <cctype>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "app/commands.hpp"
 #include "app/output.hpp"
+#include "app/progress.hpp"
 #include "explore/ask/answered.hpp"
 #include "explore/ask/assumptions.hpp"
 #include "explore/plan/way_out.hpp"
@@ -152,16 +154,22 @@ int simulate(SimulateOptions const& options) {
 
   auto const micro_batches = options.trace || options.report ? MicroBatches::kAll : MicroBatches::kFew;
   auto answers = std::vector<TimedAnswer>{};
+  auto progress = std::optional<Progress>{std::in_place, "simulate", "strategies"};
   for (std::size_t i = 0; i < scenarios.size(); ++i) {
+    if (scenarios.size() > 1) progress->at(static_cast<std::int64_t>(i), static_cast<std::int64_t>(scenarios.size()));
     answers.push_back(answer_next(question, i, {.fidelity = fidelity}, micro_batches));
     auto* const run = std::get_if<Run>(&question.outcomes.back());
     if (options.trace && run != nullptr) write_trace(outputs, traces[i], *run, scenarios[i]);
   }
   if (options.why)
     for (std::size_t i = 0; i < scenarios.size(); ++i) answers[i].why = explain(question, i);
+  progress.reset();
   auto title = title_of(question);
   auto const text_page = options.as_json ? reports::Page{} : page_of(question, title, answers, fidelity);
-  if (options.report) outputs.write(*options.report, render(report_page(std::move(question), report_progress())));
+  if (options.report) {
+    auto progress = Progress{"report", "parts"};
+    outputs.write(*options.report, render(report_page(std::move(question), progress.of_parts())));
+  }
   print(options.as_json ? all_json(answers) : page_text(text_page, standard_output_style()));
   outputs.commit();
   return kDone;

@@ -17,6 +17,7 @@
 
 #include "app/commands.hpp"
 #include "app/output.hpp"
+#include "app/progress.hpp"
 #include "explore/sweep/export.hpp"
 #include "explore/sweep/identity.hpp"
 #include "explore/sweep/outcome.hpp"
@@ -75,40 +76,6 @@ class Interruption {
   static inline std::atomic<Ledger*> ledger_ = nullptr;  // a signal's handler gets nothing else to act on
 };
 
-/// Tells on standard error how far a sweep is: a bar that moves on a terminal, a line every half minute elsewhere.
-class ProgressBar {
- public:
-  explicit ProgressBar(std::int64_t total) : advance_{.total = total}, is_terminal_{isatty(STDERR_FILENO) != 0} {}
-  ~ProgressBar() {
-    if (has_bar_) fmt::print(stderr, "\r\x1b[K");
-  }
-  ProgressBar(ProgressBar const&) = delete;
-  ProgressBar& operator=(ProgressBar const&) = delete;
-
-  /// One more point is answered.
-  void advance() {
-    ++advance_.done;
-    auto const now = Clock::now();
-    auto const pause = is_terminal_ ? std::chrono::milliseconds{200} : std::chrono::milliseconds{30'000};
-    if (now - shown_ < pause) return;
-    shown_ = now;
-    advance_.elapsed_s = std::chrono::duration<double>(now - began_).count();
-    has_bar_ = is_terminal_;
-    constexpr auto kBarWidth = 24;
-    fmt::print(stderr, "{}",
-               is_terminal_ ? fmt::format("\r\x1b[K{}", progress_text(advance_, kBarWidth))
-                            : fmt::format("twinstep: {}\n", progress_text(advance_, 0)));
-    std::fflush(stderr);
-  }
-
- private:
-  Advance advance_;
-  bool is_terminal_;
-  bool has_bar_ = false;
-  Clock::time_point began_ = Clock::now();
-  Clock::time_point shown_ = began_;
-};
-
 void check_size(Sweep const& sweep, SweepOptions const& options) {
   if (sweep.points() <= options.max_points) return;
   auto const is_allowable = sweep.points() <= kMostPoints;
@@ -140,7 +107,8 @@ class Leader {
   /// Answers all points that are not in the file yet, together with the other processes of `job` if there is one.
   void run(MpiJob* job) {
     auto const interruption = Interruption{ledger_};
-    auto progress = ProgressBar{ledger_.size()};
+    auto progress = Progress{"sweep", "points"};
+    progress.at(0, ledger_.size());
     auto const take = [&](Answer const& answer) {
       progress.advance();
       if (answer) writer_->add(*answer);

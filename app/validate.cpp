@@ -4,6 +4,7 @@
 #include "app/arguments.hpp"
 #include "app/commands.hpp"
 #include "app/output.hpp"
+#include "app/progress.hpp"
 #include "reports/accuracy.hpp"
 #include "reports/pages/pages.hpp"
 #include "reports/render/page_text.hpp"
@@ -35,8 +36,15 @@ int validate_collectives(ValidateOptions const& options) {
     print(study::fitted_constants_text(measured, named, standard_output_style()));
     return kDone;
   }
-  auto const accuracy = study::compare_collectives(
-      measured, named, {.leaves_out = options.leaves_out, .cross_validates = options.cross_validates});
+  auto const accuracy = [&] {
+    auto progress = Progress{"validate", "systems left out"};
+    return study::compare_collectives(measured, named,
+                                      {.leaves_out = options.leaves_out,
+                                       .cross_validates = options.cross_validates,
+                                       .tell = [&](auto done, auto total) {
+                                         progress.at(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total));
+                                       }});
+  }();
   return answer(accuracy, options.as_json, options.max_mape);
 }
 

@@ -210,9 +210,10 @@ std::string progress_text(Advance const& advance, int bar_width) {
   auto const full = static_cast<std::size_t>(part * bar_width);
   auto const bar = std::string(full, '#') + std::string(static_cast<std::size_t>(bar_width) - full, '.');
   auto text = bar_width > 0 ? fmt::format("[{}] ", bar) : std::string{};
-  text += fmt::format("{:3.0f} %, {} of {} points", part * 100, reports::whole_text(advance.done),
-                      reports::whole_text(advance.total));
-  if (advance.done == 0 || advance.elapsed_s <= 0) return text;
+  text += fmt::format("{:3.0f} %, {} of {} {}", part * 100, reports::whole_text(advance.done),
+                      reports::whole_text(advance.total), advance.unit);
+  constexpr double kFirstGuess = 0.02;
+  if (advance.done == 0 || advance.elapsed_s <= 0 || part < kFirstGuess) return text;
   auto const left = static_cast<double>(advance.total - advance.done) / static_cast<double>(advance.done);
   return text + fmt::format(", {}, {} left", pace_text(advance.done, advance.elapsed_s),
                             time_left_text(left * advance.elapsed_s));

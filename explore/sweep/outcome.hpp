@@ -51,12 +51,14 @@ struct Advance {
   std::int64_t done = 0;
   std::int64_t total = 0;
   double elapsed_s = 0;  ///< since the first of `done`
+  std::string_view unit = "points";
 };
 
 /// How fast: "1,234 a second", "12.5 a second"; "2.500 s each" of what takes longer than a second.
 [[nodiscard]] std::string pace_text(std::int64_t count, double seconds);
 
-/// "[#####.....]  50 %, 500 of 1,000 points, 250 a second, 2 s left"; without the bar for a `bar_width` of 0.
+/// "[#####.....]  50 %, 500 of 1,000 points, 250 a second, 2 s left"; without the bar for a `bar_width` of 0,
+/// and without a guess of what is left before 2 % are done.
 [[nodiscard]] std::string progress_text(Advance const& advance, int bar_width);
 
 }  // namespace twinstep::explore::sweep

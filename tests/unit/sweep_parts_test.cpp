@@ -86,7 +86,10 @@ TEST_CASE("progress says how much, how fast and how long", "[sweep]") {
   // 250 of 1000 in 10 s: 25 a second, 750 left take 30 s.
   CHECK(progress_text({250, 1000, 10}, 8) == "[##......]  25 %, 250 of 1,000 points, 25.0 a second, 30 s left");
   CHECK(progress_text({0, 1000, 1}, 0) == "  0 %, 0 of 1,000 points");
-  CHECK(progress_text({1, 3601, 1}, 0) == "  0 %, 1 of 3,601 points, 1.0 a second, 60 min left");
+  CHECK(progress_text({1, 3601, 1}, 0) == "  0 %, 1 of 3,601 points");  // too early to guess
+  CHECK(progress_text({73, 3673, 73}, 0) == "  2 %, 73 of 3,673 points");
+  CHECK(progress_text({74, 3674, 74}, 0) == "  2 %, 74 of 3,674 points, 1.0 a second, 60 min left");
+  CHECK(progress_text({1, 2, 5, "systems"}, 0) == " 50 %, 1 of 2 systems, 5.000 s each, 5 s left");
   CHECK(progress_text({2, 4, 5}, 0) == " 50 %, 2 of 4 points, 2.500 s each, 5 s left");
 }
 

@@ -60,10 +60,12 @@ struct LeftOutPredictions {
 /// Predicts every record by constants that were fitted to the healthy records of all other systems: nothing of the
 /// system that is scored has been seen, and the fit starts from neutral values. One entry for each record, in their
 /// order. `make` builds the case of a record on its machine. Runs one fit a system, on as many threads as `jobs` says;
-/// the result does not depend on it. `left_out` receives what each fit found, if given.
+/// the result does not depend on it. `left_out` receives what each fit found, if given; `tell` hears from any thread
+/// how many systems are done, of how many.
 [[nodiscard]] LeftOutPredictions predict_left_out(std::vector<CollectiveRecord> const& records,
                                                   std::function<CollectiveCase(CollectiveRecord const&)> const& make,
-                                                  int jobs, std::vector<LeftOut>* left_out = nullptr);
+                                                  int jobs, std::vector<LeftOut>* left_out = nullptr,
+                                                  std::function<void(std::size_t, std::size_t)> const& tell = {});
 
 /// Deviations of the records that count, each system counting once.
 [[nodiscard]] std::vector<LeftOutPoint> left_out_points(std::span<CollectiveRecord const> records,

@@ -23,12 +23,14 @@ std::vector<std::string> systems_of(std::vector<CollectiveRecord> const& records
 
 LeftOutPredictions predict_left_out(std::vector<CollectiveRecord> const& records,
                                     std::function<CollectiveCase(CollectiveRecord const&)> const& make, int jobs,
-                                    std::vector<LeftOut>* left_out) {
+                                    std::vector<LeftOut>* left_out,
+                                    std::function<void(std::size_t, std::size_t)> const& tell) {
   auto const systems = systems_of(records);
   auto const nothing = std::vector<Predictions>(records.size());
   auto result = LeftOutPredictions{nothing, nothing, nothing};
   auto found = std::vector<LeftOut>(systems.size());
   auto next = std::atomic<std::size_t>{0};
+  auto done = std::atomic<std::size_t>{0};
   auto const work = [&] {
     auto cases = std::vector<CollectiveCase>{};  // a thread's own: a fit changes their constants
     for (auto const& record : records) cases.push_back(make(record));
@@ -52,6 +54,7 @@ LeftOutPredictions predict_left_out(std::vector<CollectiveRecord> const& records
         apply_constants(found[s].fitted, *own[i]);
         result.by_five[places[i]] = calibrate_by_five(*own[i]);
       }
+      if (tell) tell(++done, systems.size());
     }
   };
   auto threads = std::vector<std::jthread>{};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,12 +18,14 @@ namespace twinstep::study {
 struct CollectiveComparison {
   bool leaves_out = false;       ///< each system by constants that were fitted without it
   bool cross_validates = false;  ///< each system by calibrations to a part of it
+  /// Hears from any thread how many systems were left out, of how many.
+  std::function<void(std::size_t, std::size_t)> tell;
 };
 
 /// Every point of every record beside its prediction, the errors of each way of predicting, and what is odd: about the
 /// records, and where one lies far from its prediction by the constants as shipped, which is noted with its points too.
 [[nodiscard]] reports::Accuracy compare_collectives(Study const& study, std::optional<hardware::Cluster> const& named,
-                                                    CollectiveComparison comparison);
+                                                    CollectiveComparison const& comparison);
 
 /// The constants that are fitted with each system left out, and the intervals that their errors give.
 [[nodiscard]] std::string fitted_constants_text(Study const& study, std::optional<hardware::Cluster> const& named,

@@ -29,10 +29,11 @@ struct LeftOutFits {
   std::vector<Predictor> predictors;
 };
 
-LeftOutFits leave_out(Study const& study, std::optional<hardware::Cluster> const& named) {
+LeftOutFits leave_out(Study const& study, std::optional<hardware::Cluster> const& named,
+                      std::function<void(std::size_t, std::size_t)> const& tell = {}) {
   auto fits = LeftOutFits{};
   auto const jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  auto left_out = validate::predict_left_out(study.records, case_maker(named), jobs, &fits.constants);
+  auto left_out = validate::predict_left_out(study.records, case_maker(named), jobs, &fits.constants, tell);
   auto const scored = scored_records(study);
   fits.errors = validate::quantile_bands(validate::left_out_points(study.records, left_out.predicted, scored), "");
   auto intervals = validate::left_out_intervals(study.records, left_out.predicted, scored);
@@ -43,9 +44,9 @@ LeftOutFits leave_out(Study const& study, std::optional<hardware::Cluster> const
 }
 
 std::vector<Predictor> all_predictors(Study const& study, std::optional<hardware::Cluster> const& named,
-                                      bool leaves_out) {
+                                      CollectiveComparison const& comparison) {
   auto predictors = std::vector<Predictor>{};
-  if (leaves_out) predictors = leave_out(study, named).predictors;
+  if (comparison.leaves_out) predictors = leave_out(study, named, comparison.tell).predictors;
   auto tuner = Predictor{"NCCL's tuner formula", {}, {}};
   auto nearest = Predictor{"nearest measured system", {}, {}};
   auto line = Predictor{"line fitted to itself", {}, {}};
@@ -152,8 +153,8 @@ void add_findings(reports::Accuracy& accuracy, Study const& study) {
 }  // namespace
 
 reports::Accuracy compare_collectives(Study const& study, std::optional<hardware::Cluster> const& named,
-                                      CollectiveComparison comparison) {
-  auto const predictors = all_predictors(study, named, comparison.leaves_out);
+                                      CollectiveComparison const& comparison) {
+  auto const predictors = all_predictors(study, named, comparison);
   auto accuracy = reports::Accuracy{};
   auto const scored = scored_records(study);
   auto const all = study.records.size() + study.skipped.size();
