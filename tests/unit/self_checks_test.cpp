@@ -220,3 +220,13 @@ TEST_CASE("times that cannot be are refused where they stand", "[records][self-c
                       Catch::Contains("/0/rows/0/1: found ") && Catch::Contains("expected a time above zero"));
   CHECK_THROWS_AS(read(record_text("reduce", 8, "[[1024, NaN]]")), InputError);
 }
+
+TEST_CASE("rates and counts that no machine has are refused as such times are", "[records]") {
+  CHECK_NOTHROW(read(record_text("all_reduce", 8, "[[1024, 20, 0.05, 0.09], [2048, 20, 0, null]]")));
+  CHECK_THROWS_WITH(read(record_text("all_reduce", 8, "[[1024, 20, -5, 0.09]]")),
+                    Catch::Contains("/0/rows/0/2: found -5 GB/s, expected 0 to"));
+  CHECK_THROWS_WITH(read(record_text("all_reduce", 8, "[[1024, 20, 0.05, 1e300]]")),
+                    Catch::Contains("/0/rows/0/3: found 1e+300 GB/s"));
+  CHECK_THROWS_WITH(read(record_text("all_reduce", 2'000'000'000, "[[1024, 20]]")),
+                    Catch::Contains("/0/ranks: found 2000000000 ranks, expected at most"));
+}

@@ -48,10 +48,23 @@ void read_library(Node const& record, CollectiveRecord& result) {
   if (result.library == "nccl") result.version = nccl_version_in(version);
 }
 
-/// GB/s in one cell of a row; nothing where it is missing or null.
+/// GB/s in one cell of a row; nothing where it is missing or null. Throws InputError for what no link has.
 std::optional<BytesPerSecond> rate(std::vector<Node> const& cells, std::size_t column) {
+  constexpr double kFastest = 1e9;
   if (column >= cells.size() || cells[column].is(Node::Type::kNull)) return std::nullopt;
-  return BytesPerSecond{cells[column].number() * 1e9};
+  auto const gigabytes = cells[column].number();
+  if (!(gigabytes >= 0 && gigabytes <= kFastest))
+    cells[column].fail(fmt::format("found {} GB/s, expected 0 to {}", gigabytes, kFastest),
+                       "give bandwidths in gigabytes a second");
+  return BytesPerSecond{gigabytes * 1e9};
+}
+
+/// Throws InputError for more than any machine has.
+std::int64_t ranks_of(Node const& count) {
+  constexpr auto kMost = std::int64_t{100'000'000};
+  auto const ranks = count.integer_from(1);
+  if (ranks > kMost) count.fail(fmt::format("found {} ranks, expected at most {}", ranks, kMost), "correct it");
+  return ranks;
 }
 
 /// A time in us. Throws InputError outside a picosecond to 104 days, which nothing takes and no fit survives.
@@ -105,7 +118,7 @@ CollectiveRecord read_record(Node const& record) {
   result.id = record.at("id").string();
   result.system = text_or(record, "system", result.id);
   result.kind = kind_at(record.at("collective"));
-  result.ranks = record.at("ranks").integer_from(1);
+  result.ranks = ranks_of(record.at("ranks"));
   result.health = text_or(record, "health", "healthy");
   result.launcher = launcher_of(record);
   result.device = text_or(record, "gpu", text_or(record, "device", ""));
