@@ -113,3 +113,26 @@ TEST_CASE("validate refuses files that hold no measurements", "[cli][validate]")
   check_refusal(validate({folder.write("b.json", "[]")}), {"found no record"});
   check_refusal(validate({folder.write("c.json", R"([{"id": "x"}])")}), {"collective"});
 }
+
+TEST_CASE("that NCCL is older than what is known of it is said once, by validate and calibrate alike",
+          "[cli][validate]") {
+  auto const folder = Scratch{};
+  auto const record = [](std::string const& id, std::string const& rows) {
+    return R"({"id": ")" + id + R"(", "system": "a", "collective": "all_reduce", "ranks": 8, "nodes": 1,
+      "gpus_per_node": 8, "gpu": "NVIDIA H100 80GB HBM3", "nccl_version": "2.3.7", "rows": )" +
+           rows + "}";
+  };
+  auto const rows = std::string{"[[1024, 30.0, 0.03, 0.06], [1048576, 60.0, 17, 30], [268435456, 1100.0, 244, 427]]"};
+  auto const file = folder.write("old.json", "[" + record("a", rows) + ", " + record("b", rows) + "]");
+  auto const times_said = [](std::string const& text) {
+    auto count = 0;
+    for (auto at = text.find("NCCL 2.3.7 is older"); at != std::string::npos;
+         at = text.find("NCCL 2.3.7 is older", at + 1))
+      ++count;
+    return count;
+  };
+  CHECK(times_said(run_twinstep({"validate", "collectives", file, "--cluster", "dgx-h100-ndr"}).err) == 1);
+  CHECK(times_said(
+            run_twinstep({"calibrate", "dgx-h100-ndr", "--measurements", file, "--out", folder.path("c.json")}).err) ==
+        1);
+}

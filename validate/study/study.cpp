@@ -1,9 +1,11 @@
 #include "validate/study/study.hpp"
 
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "hw_profiles/tuning_reader.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/io/document.hpp"
 #include "validate/records/log_words.hpp"
@@ -59,6 +61,17 @@ std::vector<CollectiveRecord> read_measured_records(io::Source const& file,
   return measured;
 }
 
+/// Says once of each version of NCCL that is older than every table of its choices that the profile's are taken.
+void tell_old_libraries(Study& study) {
+  auto told = std::set<std::string>{};
+  for (auto const& record : study.records)
+    if (record.library == "nccl" && !record.version.empty() && !hw_profiles::tuning_of(record.version) &&
+        told.insert(record.version).second)
+      study.warnings.push_back(
+          fmt::format("NCCL {} is older than all whose choices are known: those of the profile's library are taken",
+                      record.version));
+}
+
 }  // namespace
 
 validate::MakeCase case_maker(std::optional<hardware::Cluster> named) {
@@ -86,6 +99,7 @@ Study study_of(std::vector<io::Source> const& files, std::optional<hardware::Clu
     }
   }
   for (auto const& record : study.records) study.cases.push_back(make(record));
+  tell_old_libraries(study);
   return study;
 }
 
