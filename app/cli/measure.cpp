@@ -74,6 +74,11 @@ void add_measure_copy(CLI::App& measure, int& exit_code) {
   command->callback([options, &exit_code] { exit_code = measure_copy(*options); });
 }
 
+constexpr auto kQuickStep = R"(Two ranks of this machine, in two seconds:
+  twinstep measure step examples/mlp-10gbe.json --backend gloo --ranks 2 \
+    --set strategy='{"name": "ddp"}' --set model.widths='[256, 1024, 256]' \
+    --set training.micro_batch=16 --set training.global_batch=32)";
+
 void add_measure_step(CLI::App& measure, int& exit_code) {
   auto* const command = measure.add_subcommand("step", "A training step of a scenario, for real");
   auto const options = std::make_shared<MeasureStepOptions>();
@@ -87,6 +92,7 @@ void add_measure_step(CLI::App& measure, int& exit_code) {
                    "real (default), or delays: of the time that the\nscenario's GPU is predicted to take")
       ->check(CLI::IsMember({"real", "delays"}));
   command->add_option("--trace", options->trace, "File for the timeline of the median step")->type_name("FILE");
+  command->footer(kQuickStep);
   command->callback([options, &exit_code] { exit_code = measure_step(*options); });
 }
 

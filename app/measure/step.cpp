@@ -1,4 +1,5 @@
 #include <array>
+#include <optional>
 
 #include <fmt/core.h>
 
@@ -6,6 +7,7 @@
 #include "app/measure/job.hpp"
 #include "app/measure/records.hpp"
 #include "app/output.hpp"
+#include "app/progress.hpp"
 #include "explore/ask/question.hpp"
 #include "reports/breakdown.hpp"
 #include "reports/quantity_text.hpp"
@@ -135,7 +137,10 @@ int measure_step(MeasureStepOptions const& options) {
   auto const ranks = static_cast<int>(step.program.grids.world_size());
   return run_job(options.common, ranks, [&](measure::Executor& executor) {
     check_ranks(executor.job(), step);
+    auto progress = std::optional<Progress>{};
+    if (executor.job().is_first_process) progress.emplace("measure step", std::string_view{});
     auto runs = measure::run_steps(executor, step.program, options.steps, options.warm_up);
+    progress.reset();
     if (!executor.job().is_first_process) return;
     complete(runs.median.manifest, step, options);
     auto const summary = reports::summarize(runs.median);
