@@ -280,8 +280,8 @@ T read_profile(Resolved const& resolved) {
 
 }  // namespace
 
-hardware::Cluster read_cluster(Node const& reference, std::vector<std::string>& warnings) {
-  auto const resolved = resolve(Kind::kCluster, reference);
+hardware::Cluster read_cluster(Node const& reference, std::vector<std::string>& warnings, io::ReadText const& read) {
+  auto const resolved = resolve(Kind::kCluster, reference, read);
   warnings.insert(warnings.end(), resolved.warnings.begin(), resolved.warnings.end());
   auto cluster = read_profile<hardware::Cluster>(resolved);
   if (cluster.calibration.empty()) cluster.calibration = "uncalibrated: its profile does not say what was measured";

@@ -18,8 +18,10 @@ namespace twinstep::hw_profiles {
 /// resolve.hpp for the forms. Throws InputError where the machine is incomplete, contradicts itself, or is larger than
 /// its fabric.
 [[nodiscard]] hardware::Cluster read_cluster(io::Node const& reference);
-/// The same, and adds a sentence to `warnings` for each thing that was not stated, with what is taken instead.
-[[nodiscard]] hardware::Cluster read_cluster(io::Node const& reference, std::vector<std::string>& warnings);
+/// The same, and adds a sentence to `warnings` for each thing that was not stated, with what is taken instead. `read`
+/// gives the texts of files that the reference names.
+[[nodiscard]] hardware::Cluster read_cluster(io::Node const& reference, std::vector<std::string>& warnings,
+                                             io::ReadText const& read = io::read_text);
 
 /// Reads a cluster as the command line gives it: a shipped name, the path of a file, or JSON that begins with "{".
 [[nodiscard]] hardware::Cluster read_cluster(std::string const& argument);

@@ -41,6 +41,8 @@ std::optional<Node> find(Node const& object, std::string_view key) {
 
 class Resolver {
  public:
+  explicit Resolver(io::ReadText const& read) : read_{read} {}
+
   Node resolve(Kind kind, Node const& reference) {
     if (++depth_ > kDeepest)
       reference.fail("found profiles that name each other in a circle, expected a chain with an end",
@@ -116,7 +118,7 @@ class Resolver {
     auto path = std::filesystem::path{name};
     if (path.is_relative() && reference.source().has_lines)
       path = std::filesystem::path{reference.source().name}.parent_path() / path;
-    return remembered(io::parse_file(path.string()));
+    return remembered(io::parse_file(path.string(), io::Dialect::kJson, read_));
   }
 
   [[noreturn]] static void refuse_other_kind(Kind wanted, Kind found, Node const& reference) {
@@ -132,6 +134,7 @@ class Resolver {
     return document;
   }
 
+  io::ReadText const& read_;
   std::vector<io::Source const*> profiles_;
   std::vector<std::string> warnings_;
   int depth_ = 0;
@@ -143,8 +146,8 @@ bool Resolved::is_in_profile(Node const& value) const {
   return std::ranges::find(profiles, &value.source()) != profiles.end();
 }
 
-Resolved resolve(Kind kind, Node const& reference) {
-  auto resolver = Resolver{};
+Resolved resolve(Kind kind, Node const& reference, io::ReadText const& read) {
+  auto resolver = Resolver{read};
   auto const document = resolver.resolve(kind, reference);
   // Paths begin where the reference stands, so that they are what a --set would name.
   return {Node{document.shared_value(), reference.step()}, resolver.profiles(), resolver.warnings()};

@@ -27,7 +27,7 @@ struct Resolved {
 ///   {"gpu": "h100-80g", "gpus_per_node": …}  a cluster's physical facts (facts.hpp), changed by its other members
 /// Parts (a cluster's node, fabric, library and stack, a node's GPU and link, a fabric's transport) are references too.
 /// A cluster's "gpu" changes its node's; one that names no "library" runs NCCL. Throws InputError for an unknown name,
-/// with the nearest known one, and for profiles that name each other in a circle.
-[[nodiscard]] Resolved resolve(Kind kind, io::Node const& reference);
+/// with the nearest known one, and for profiles that name each other in a circle. `read` gives the text of a file.
+[[nodiscard]] Resolved resolve(Kind kind, io::Node const& reference, io::ReadText const& read = io::read_text);
 
 }  // namespace twinstep::hw_profiles

@@ -19,9 +19,9 @@ bool is_changed(io::Node const& cluster) {
   return std::ranges::any_of(parts, [&](char const* part) { return cluster.has(part); });
 }
 
-Read<hardware::Cluster> read_cluster(io::Node const& reference) {
+Read<hardware::Cluster> read_cluster(io::Node const& reference, io::ReadText const& text_of) {
   auto read = Read<hardware::Cluster>{};
-  read.value = hw_profiles::read_cluster(reference, read.warnings);
+  read.value = hw_profiles::read_cluster(reference, read.warnings, text_of);
   if (is_changed(reference)) read.value.name += ", changed";
   return read;
 }
@@ -29,21 +29,23 @@ Read<hardware::Cluster> read_cluster(io::Node const& reference) {
 }  // namespace
 
 Read<Parts::Cluster> Parts::cluster(io::Node const& reference) {
-  auto const read = clusters_.get(io::document_line(reference), [&] { return read_cluster(reference); });
+  auto const read = clusters_.get(io::document_line(reference), [&] { return read_cluster(reference, read_); });
   return {Cluster{read, &read->value}, read->warnings};
 }
 
 std::shared_ptr<Read<strategies::ModelSpec> const> Parts::model(io::Node const& reference, std::string const& folder) {
   return models_.get(io::document_line(reference), [&] {
     auto warnings = std::vector<std::string>{};
-    auto model = strategies::read_model(reference, folder, warnings);
+    auto model = strategies::read_model(reference, folder, warnings, read_);
     return Read<strategies::ModelSpec>{std::move(model), std::move(warnings)};
   });
 }
 
 std::shared_ptr<strategies::UsersFile const> Parts::users_file(strategies::UsersFormat format,
                                                                std::string const& path) {
-  return users_files_.get({format, path}, [&] { return strategies::read_users_file(format, path); });
+  return users_files_.get({format, path}, [&] {
+    return strategies::read_users_file(format, {path, read_(path)}, read_);
+  });
 }
 
 std::shared_ptr<engine::Machine const> Parts::machine(Cluster const& cluster, strategies::StrategyName strategy,

@@ -57,6 +57,9 @@ class Parts {
  public:
   using Cluster = std::shared_ptr<hardware::Cluster const>;
 
+  /// @param read  gives the texts of files that scenarios name; threads call it
+  explicit Parts(io::ReadText read = io::read_text) : read_{std::move(read)} {}
+
   /// What a scenario's "cluster" says. Throws InputError.
   [[nodiscard]] Read<Cluster> cluster(io::Node const& reference);
   /// What its "model" says, whose own files are looked for in `folder`. Throws InputError.
@@ -74,6 +77,7 @@ class Parts {
     engine::Machine machine;
   };
 
+  io::ReadText read_;
   Memoised<std::string, Read<hardware::Cluster>> clusters_;
   Memoised<std::string, Read<strategies::ModelSpec>> models_;
   Memoised<std::pair<strategies::UsersFormat, std::string>, strategies::UsersFile> users_files_;

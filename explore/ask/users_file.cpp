@@ -64,7 +64,7 @@ Written with_users_file(io::Node const& document, io::Node const& strategy, std:
 
 std::string scenario_of(UsersFormat format, io::Source source, std::vector<std::string>& warnings) {
   auto const name = source.name;
-  auto const file = strategies::read_users_text(format, std::move(source));
+  auto const file = strategies::read_users_file(format, std::move(source));
   warnings.insert(warnings.end(), file.warnings.begin(), file.warnings.end());
   for (auto const& open : file.open) warnings.push_back(open.warning);
   auto const knows_model = !file.model.node().members().empty();

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -119,9 +120,16 @@ enum class Dialect : std::uint8_t {
 
 /// The text of a file. Throws InputError if it cannot be read.
 [[nodiscard]] std::string read_text(std::string const& path);
+/// The files that `read_text` has read so far, each once: what no output of this program may replace.
+[[nodiscard]] std::vector<std::string> files_read();
+
+/// Gives readers the text of a file that a document names: from the disk (`read_text`), or from a caller's memory.
+/// Throws InputError for a path where there is none.
+using ReadText = std::function<std::string(std::string const& path)>;
 
 /// Reads and parses a file. Throws InputError if it cannot be read.
-[[nodiscard]] Node parse_file(std::string const& path, Dialect dialect = Dialect::kJson);
+[[nodiscard]] Node parse_file(std::string const& path, Dialect dialect = Dialect::kJson,
+                              ReadText const& read = read_text);
 
 /// A document that is one string, as if `name` had been written in a file called `source_name`.
 [[nodiscard]] Node string_node(std::string text, std::string source_name);

@@ -2,6 +2,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -36,7 +38,33 @@ std::string read_all(std::istream& file, std::string const& path) {
   return text;
 }
 
+/// Paths, of all threads.
+class Remembered {
+ public:
+  void add(std::string const& path) {
+    auto const lock = std::lock_guard{mutex_};
+    paths_.insert(path);
+  }
+  [[nodiscard]] std::vector<std::string> all() {
+    auto const lock = std::lock_guard{mutex_};
+    return {paths_.begin(), paths_.end()};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> paths_;
+};
+
+Remembered& remembered() {
+  static auto paths = Remembered{};
+  return paths;
+}
+
 }  // namespace
+
+std::vector<std::string> files_read() {
+  return remembered().all();
+}
 
 std::string read_text(std::string const& path) {
   auto error = std::error_code{};
@@ -44,12 +72,13 @@ std::string read_text(std::string const& path) {
   errno = 0;
   auto file = std::ifstream{path, std::ios::binary};
   if (!file) fail_file(path, errno == ENOENT ? "no such file" : std::strerror(errno), "check the path");
+  remembered().add(path);
   return read_all(file, path);
 }
 
-Node parse_file(std::string const& path, Dialect dialect) {
+Node parse_file(std::string const& path, Dialect dialect, ReadText const& read) {
   constexpr auto kLargest = std::size_t{16} << 20;
-  auto text = read_text(path);
+  auto text = read(path);
   if (text.size() > kLargest)
     fail_file(path, fmt::format("{} bytes", text.size()), fmt::format("those that ask have at most {}", kLargest));
   return parse({path, std::move(text)}, dialect);

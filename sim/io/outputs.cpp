@@ -1,5 +1,6 @@
 #include "sim/io/outputs.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/input_error.hpp"
+#include "sim/io/document.hpp"
 
 namespace twinstep::io {
 namespace {
@@ -99,6 +101,12 @@ void check_place(std::string_view option, std::string const& path) {
   check_content(path);
 }
 
+void refuse_if_input(std::string_view option, std::string const& path, std::vector<std::string> const& inputs) {
+  for (auto const& input : inputs)
+    if (is_same_file(path, input))
+      refuse(option, path, fmt::format("{} is an input and would be replaced", one_line(input)), "name another file");
+}
+
 }  // namespace
 
 bool is_special(std::string const& path) {
@@ -117,9 +125,7 @@ Outputs::~Outputs() {
 
 void Outputs::expect(std::string_view option, std::string const& path) {
   check_place(option, path);
-  for (auto const& input : inputs_)
-    if (is_same_file(path, input))
-      refuse(option, path, fmt::format("{} is an input and would be replaced", one_line(input)), "name another file");
+  refuse_if_input(option, path, inputs_);
   for (auto const& other : expected_)
     if (!is_special(path) && is_same_file(path, other.path))
       refuse(option, path, fmt::format("{} {} is the same file", other.option, one_line(other.path)),
@@ -146,7 +152,14 @@ void Outputs::write(std::string const& path, std::function<void(std::ostream&)> 
   if (!file) fail_to_write(path, errno);
 }
 
+std::string_view Outputs::option_of(std::string const& path) const {
+  auto const found = std::ranges::find(expected_, path, &Expected::path);
+  return found == expected_.end() ? std::string_view{"output"} : std::string_view{found->option};
+}
+
 void Outputs::commit() {
+  auto const inputs = files_read();
+  for (auto const& one : written_) refuse_if_input(option_of(one.path), one.path, inputs);
   for (auto const& one : written_) {
     auto error = std::error_code{};
     fs::rename(one.temporary, one.place, error);

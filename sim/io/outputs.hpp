@@ -21,7 +21,7 @@ namespace twinstep::io {
 /// Every file is named before anything is computed, and refused then where it cannot be written. What is written goes
 /// to a temporary file beside each place; `commit` lets all take their places, and a command that ends without it
 /// leaves everything as it was. A link stays a link: what it names is replaced. A device or a pipe is written to at
-/// once.
+/// once. A file that was read (`files_read`), by this command's options or by what they name, is never replaced.
 class Outputs {
  public:
   /// @param inputs  files that no output may replace
@@ -40,8 +40,8 @@ class Outputs {
   /// The same piece by piece, for more than memory holds.
   void write(std::string const& path, std::function<void(std::ostream&)> const& write);
 
-  /// Lets all that was written take its place, one after the other. Throws InputError where one cannot: those before it
-  /// have then taken theirs.
+  /// Lets all that was written take its place, one after the other. Throws InputError where one would replace a file
+  /// that was read, and where one cannot: those before it have then taken theirs.
   void commit();
 
  private:
@@ -54,6 +54,8 @@ class Outputs {
     std::string option;
     std::string path;
   };
+
+  [[nodiscard]] std::string_view option_of(std::string const& path) const;
 
   std::vector<std::string> inputs_;
   std::vector<Expected> expected_;

@@ -56,7 +56,8 @@ constexpr std::string_view kHybridZero2 = name_of(Fsdp1Options::Sharding::kHybri
 
 class AccelerateReader {
  public:
-  AccelerateReader(io::Node const& config, std::string directory) : config_{config}, directory_{std::move(directory)} {}
+  AccelerateReader(io::Node const& config, std::string directory, io::ReadText const& read)
+      : config_{config}, directory_{std::move(directory)}, read_{read} {}
 
   UsersFile read() {
     report_keys(config_, kAccelerateKeys, out_.warnings);
@@ -206,7 +207,7 @@ class AccelerateReader {
   void read_deepspeed_part(io::Node const& part) {
     if (auto const file = part.find("deepspeed_config_file")) {
       auto const path = std::filesystem::path{directory_} / std::string{file->string()};
-      out_ = merged(read_users_file(UsersFormat::kDeepSpeed, path.string()));
+      out_ = merged(read_users_file(UsersFormat::kDeepSpeed, {path.string(), read_(path.string())}));
       return;
     }
     auto const stage = part.find("zero_stage");
@@ -247,13 +248,14 @@ class AccelerateReader {
 
   io::Node config_;
   std::string directory_;
+  io::ReadText const& read_;
   UsersFile out_;
 };
 
 }  // namespace
 
-UsersFile read_accelerate(io::Node const& config, std::string const& directory) {
-  return AccelerateReader{config, directory}.read();
+UsersFile read_accelerate(io::Node const& config, std::string const& directory, io::ReadText const& read) {
+  return AccelerateReader{config, directory, read}.read();
 }
 
 }  // namespace twinstep::strategies

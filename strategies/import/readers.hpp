@@ -12,8 +12,9 @@ namespace twinstep::strategies {
 [[nodiscard]] UsersFile read_deepspeed(io::Node const& config);
 
 /// accelerate's YAML with its fsdp_config or deepspeed_config; `directory` is where the latter's own file is looked
-/// for. Processes become ranks. Source: accelerate/utils/dataclasses.py, accelerate/commands/config/.
-[[nodiscard]] UsersFile read_accelerate(io::Node const& config, std::string const& directory);
+/// for, and read with `read`. Processes become ranks. Source: accelerate/utils/dataclasses.py,
+/// accelerate/commands/config/.
+[[nodiscard]] UsersFile read_accelerate(io::Node const& config, std::string const& directory, io::ReadText const& read);
 
 /// torchtitan's TOML, with parallel degrees under [parallelism] or, in older files, under [training] and
 /// [experimental]. Source: torchtitan/config/job_config.py, torchtitan/models/llama3/infra/parallelize.py.

@@ -59,20 +59,16 @@ void put_cpu_offload(Part& strategy, io::Node const& from) {
   strategy.put("offload", offload.node());
 }
 
-UsersFile read_users_text(UsersFormat format, io::Source source) {
+UsersFile read_users_file(UsersFormat format, io::Source source, io::ReadText const& read) {
   auto const directory = std::filesystem::path{source.name}.parent_path().string();
   switch (format) {
     case UsersFormat::kDeepSpeed:
       io::no_larger(source.name, source.text, io::kLargestConfiguration);
       return read_deepspeed(io::parse(std::move(source), io::Dialect::kForeign));
-    case UsersFormat::kAccelerate: return read_accelerate(io::parse_yaml(std::move(source)), directory);
+    case UsersFormat::kAccelerate: return read_accelerate(io::parse_yaml(std::move(source)), directory, read);
     case UsersFormat::kTorchtitan: return read_torchtitan(io::parse_toml(std::move(source)));
   }
   TWINSTEP_UNREACHABLE("every format has its reader");
-}
-
-UsersFile read_users_file(UsersFormat format, std::string const& path) {
-  return read_users_text(format, {path, io::read_text(path)});
 }
 
 std::string_view scenario_key(UsersFormat format) {

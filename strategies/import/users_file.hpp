@@ -52,10 +52,10 @@ struct UsersFile {
 /// Which program's.
 enum class UsersFormat : std::uint8_t { kDeepSpeed, kAccelerate, kTorchtitan };
 
-/// Reads a file. Throws InputError: a file of another kind, a value that cannot be, parallelism that is not modelled.
-[[nodiscard]] UsersFile read_users_file(UsersFormat format, std::string const& path);
-/// The same for a text; files that it names are looked for beside it.
-[[nodiscard]] UsersFile read_users_text(UsersFormat format, io::Source source);
+/// Reads a text; files that it names are looked for beside it, and `read` gives theirs. Throws InputError: a file of
+/// another kind, a value that cannot be, parallelism that is not modelled.
+[[nodiscard]] UsersFile read_users_file(UsersFormat format, io::Source source,
+                                        io::ReadText const& read = io::read_text);
 
 /// Whose key in a scenario's strategy names such a file: "deepspeed_config".
 [[nodiscard]] std::string_view scenario_key(UsersFormat format);

@@ -28,12 +28,19 @@ namespace {
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;
 constexpr std::int64_t kMaxLayers = 100'000;
 
-ModelSpec read_file(io::Node const& path_node, std::string const& base_directory, std::vector<std::string>& warnings) {
+/// The configuration that `path_node` names.
+io::Node config_at(std::string const& path, io::Node const& path_node, io::ReadText const& read) try {
+  return io::parse_file(path, io::Dialect::kForeign, read);
+} catch (InputError const&) {
+  if (path.ends_with(".json")) throw;
+  path_node.fail(fmt::format("found {}, which is no file here", quoted(path_node.string())),
+                 "a name on Hugging Face is not looked up: download its config.json and give the path of that");
+}
+
+ModelSpec read_file(io::Node const& path_node, std::string const& base_directory, std::vector<std::string>& warnings,
+                    io::ReadText const& read) {
   auto const path = std::filesystem::path{base_directory} / std::string{path_node.string()};
-  if (auto error = std::error_code{}; path.extension() != ".json" && !std::filesystem::exists(path, error))
-    path_node.fail(fmt::format("found {}, which is no file here", quoted(path_node.string())),
-                   "a name on Hugging Face is not looked up: download its config.json and give the path of that");
-  auto model = read_hf_config(io::parse_file(path.string(), io::Dialect::kForeign), warnings);
+  auto model = read_hf_config(config_at(path.string(), path_node, read), warnings);
   auto const folder = path.parent_path().filename().string();
   if (!folder.empty() && folder != "." && folder != "..") model.name = folder;
   return model;
@@ -131,10 +138,11 @@ ModelSpec read_spec(io::Node const& model, Family family) {
 
 }  // namespace
 
-ModelSpec read_model(io::Node const& model, std::string const& base_directory, std::vector<std::string>& warnings) {
+ModelSpec read_model(io::Node const& model, std::string const& base_directory, std::vector<std::string>& warnings,
+                     io::ReadText const& read) {
   if (auto const path = model.find("hf_config")) {
     model.allow_only({"hf_config"});
-    return read_file(*path, base_directory, warnings);
+    return read_file(*path, base_directory, warnings, read);
   }
   if (!model.has("family")) {
     model.fail("a model without a family",

@@ -13,9 +13,10 @@ namespace twinstep::strategies {
 /// The "model" of a scenario: {"hf_config": "llama-2-7b/config.json"}, the path relative to `base_directory`, or a
 /// short spec as strategies/model/schema/model.schema.json describes it, such as
 /// {"family": "llama", "layers": 32, "hidden": 4096, "heads": 32}.
-/// Appends to `warnings` what the model has and the simulation has not. Throws InputError.
+/// Appends to `warnings` what the model has and the simulation has not. `read` gives the file's text. Throws
+/// InputError.
 [[nodiscard]] ModelSpec read_model(io::Node const& model, std::string const& base_directory,
-                                   std::vector<std::string>& warnings);
+                                   std::vector<std::string>& warnings, io::ReadText const& read = io::read_text);
 
 /// `key` of `object` as a size: an integer from 1 to 2^31.
 [[nodiscard]] std::int64_t read_size(io::Node const& object, std::string_view key);

@@ -31,6 +31,20 @@ TEST_CASE("a trace never replaces the scenario that it comes from", "[cli]") {
   CHECK(read_file(folder.path("good.json")) == small_scenario());
 }
 
+TEST_CASE("a page never replaces a file that its scenario names, however it is called", "[cli]") {
+  auto const folder = Scratch{};
+  auto const model = std::string{R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 100})"};
+  folder.write("config.json", model);
+  folder.write("good.json", R"({"cluster": {"profile": "dgx-h100-ndr"}, "model": {"hf_config": "config.json"},
+    "training": {"sequence_length": 64, "micro_batch": 1}, "strategy": {"name": "ddp"}})");
+  std::filesystem::create_symlink("config.json", folder.path("link.json"));
+  auto const path = GENERATE("config.json", "./config.json", "link.json");
+  check_refusal(run_twinstep({"simulate", "good.json", "--trace", path}, folder.path("")),
+                {"config.json is an input and would be replaced", "name another file"});
+  CHECK(read_file(folder.path("config.json")) == model);
+}
+
 TEST_CASE("a trace written to a pipe or a device leaves it one", "[cli]") {
   auto const folder = Scratch{};
   auto const pipe = folder.path("pipe");

@@ -28,7 +28,7 @@ void fuzz(UsersFormat format, std::string const& example, std::uint64_t seed) {
   auto refused = 0;
   for (auto round = 0; round < 600; ++round) {
     try {
-      auto const file = read_users_text(format, {"fuzz", mutated(original, random)});
+      auto const file = read_users_file(format, {"fuzz", mutated(original, random)});
       for (auto const& warning : file.warnings) CHECK(warning.find('\n') == std::string::npos);
       static_cast<void>(read_plan(file.training.node(), file.strategy.node(), llama_2_7b(), 32));
     } catch (InputError const& error) {
@@ -56,7 +56,7 @@ TEST_CASE("configurations that nest without end or are long for nothing are refu
   while (dotted.size() < 60'000) dotted += ".a";
   for (auto const& text : {each, dotted + " = 1", "[" + dotted + "]"})
     for (auto const format : {UsersFormat::kDeepSpeed, UsersFormat::kAccelerate, UsersFormat::kTorchtitan}) try {
-        static_cast<void>(read_users_text(format, {"fuzz", text}));
+        static_cast<void>(read_users_file(format, {"fuzz", text}));
         FAIL_CHECK("it was read");
       } catch (InputError const& error) {
         check_one_line(error);

@@ -1,3 +1,5 @@
+#include <map>
+
 #include "explore/ask/answered.hpp"
 #include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
@@ -46,6 +48,26 @@ TEST_CASE("variations share the cluster on which they agree, and its machine, an
   CHECK(on_one_node.cluster != scenario.cluster);
   CHECK(on_one_node.cluster->nodes() == 1);
   CHECK(machine_of(on_one_node) != machine_of(scenario));
+}
+
+TEST_CASE("a question needs no disk: its caller may hold the texts of the files that it names", "[ask]") {
+  auto const texts = std::map<std::string, std::string>{
+      {"/nowhere/model/config.json", R"({"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 4})"},
+      {"/nowhere/ds.json", R"({"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": 3})"},
+      {"/nowhere/mine.json", R"({"profile": "dgx-h100-ndr", "name": "mine"})"}};
+  auto asked = std::vector<std::string>{};
+  auto question = question_of(io::parse({"/nowhere/question.json",
+                                         R"({"cluster": "mine.json", "model": {"hf_config": "model/config.json"},
+                                             "training": {"sequence_length": 128},
+                                             "strategy": {"deepspeed_config": "ds.json"}})"}));
+  question.parts = std::make_shared<Parts>([&](std::string const& path) {
+    asked.push_back(path);
+    return texts.at(path);
+  });
+  auto const scenario = read_scenarios(question).front();
+  CHECK(scenario.cluster->name == "mine");
+  CHECK(scenario.plan.batch.micro_batch == 3);
+  CHECK(asked.size() == texts.size());  // each once
 }
 
 TEST_CASE("what is wrong with a change names the option in which it stands", "[ask]") {

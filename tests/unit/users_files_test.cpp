@@ -16,15 +16,15 @@ using Catch::Contains;
 namespace {
 
 UsersFile deepspeed(std::string const& text) {
-  return read_users_text(UsersFormat::kDeepSpeed, {"ds.json", text});
+  return read_users_file(UsersFormat::kDeepSpeed, {"ds.json", text});
 }
 
 UsersFile accelerate(std::string const& text) {
-  return read_users_text(UsersFormat::kAccelerate, {"fsdp.yaml", text});
+  return read_users_file(UsersFormat::kAccelerate, {"fsdp.yaml", text});
 }
 
 UsersFile torchtitan(std::string const& text) {
-  return read_users_text(UsersFormat::kTorchtitan, {"train.toml", text});
+  return read_users_file(UsersFormat::kTorchtitan, {"train.toml", text});
 }
 
 /// The plan of a file alone, for LLaMA-2-7B on 16 GPUs.
