@@ -140,6 +140,7 @@ void Outputs::write(std::string const& path, std::string_view text) {
 void Outputs::write(std::string const& path, std::function<void(std::ostream&)> const& write) {
   auto target = path;
   if (!is_special(path)) {
+    refuse_if_input(option_of(path), path, files_read());
     auto const place = place_of(path).string();
     target = temporary_of(place);
     written_.push_back({path, target, place});
@@ -158,8 +159,6 @@ std::string_view Outputs::option_of(std::string const& path) const {
 }
 
 void Outputs::commit() {
-  auto const inputs = files_read();
-  for (auto const& one : written_) refuse_if_input(option_of(one.path), one.path, inputs);
   for (auto const& one : written_) {
     auto error = std::error_code{};
     fs::rename(one.temporary, one.place, error);

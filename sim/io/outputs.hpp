@@ -35,13 +35,13 @@ class Outputs {
   /// device that is full. `option` is what named it: "--trace".
   void expect(std::string_view option, std::string const& path);
 
-  /// Throws InputError where `path` cannot be written. Whether it was expected does not matter.
+  /// Throws InputError where `path` cannot be written, or was read. Whether it was expected does not matter.
   void write(std::string const& path, std::string_view text);
   /// The same piece by piece, for more than memory holds.
   void write(std::string const& path, std::function<void(std::ostream&)> const& write);
 
-  /// Lets all that was written take its place, one after the other. Throws InputError where one would replace a file
-  /// that was read, and where one cannot: those before it have then taken theirs.
+  /// Lets all that was written take its place, one after the other. Throws InputError where one cannot: those before it
+  /// have then taken theirs.
   void commit();
 
  private:

@@ -52,7 +52,8 @@ TEST_CASE("variations share the cluster on which they agree, and its machine, an
 
 TEST_CASE("a question needs no disk: its caller may hold the texts of the files that it names", "[ask]") {
   auto const texts = std::map<std::string, std::string>{
-      {"/nowhere/model/config.json", R"({"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 4})"},
+      {"/nowhere/model/config.json",
+       R"({"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 4, "vocab_size": 100, "n_positions": 128})"},
       {"/nowhere/ds.json", R"({"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": 3})"},
       {"/nowhere/mine.json", R"({"profile": "dgx-h100-ndr", "name": "mine"})"}};
   auto asked = std::vector<std::string>{};
