@@ -1,6 +1,8 @@
 #include "strategies/compile.hpp"
 
+#include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -21,8 +23,7 @@ double loss_scale(ModelSpec const& model, Plan const& plan) {
 }
 
 /// Every rank does the same, with the whole model.
-StepSpec step_of(ModelSpec const& model, Plan const& plan, Schedule schedule) {
-  auto work = planned_work(model, plan);
+StepSpec step_of(ModelWork work, Plan const& plan, Schedule schedule) {
   auto const all = UnitRange{0, work.units.size()};
   auto groups = RankGroups{plan.parallel.ranks, inner_group(plan)};
   auto step = StepSpec{.grids = {groups.grid()}};
@@ -31,6 +32,49 @@ StepSpec step_of(ModelSpec const& model, Plan const& plan, Schedule schedule) {
       {.name = "data-parallel rank", .model = std::move(work), .chunks = {all}, .schedule = std::move(schedule)});
   step.sets.push_back(std::move(groups));
   return step;
+}
+
+/// What a kernel does to parameters, whose slots move to other places.
+std::vector<SlotAccess> parameters_of(Kernel const& kernel, std::vector<std::int32_t> const& places) {
+  auto accesses = std::vector<SlotAccess>{};
+  for (auto const& access : kernel.accesses)
+    if (auto const place = places[static_cast<std::size_t>(access.slot)]; place >= 0)
+      accesses.push_back({place, access.mode});
+  return accesses;
+}
+
+/// The kernels that touch parameters. Of two that follow each other on one parameter, the first may go if it only
+/// reads.
+std::vector<Kernel> hollow_kernels(std::vector<Kernel> const& kernels, std::vector<Slot> const& slots,
+                                   std::vector<std::int32_t> const& places) {
+  auto hollow = std::vector<Kernel>{};
+  auto next = std::int32_t{-1};
+  for (auto i = kernels.size(); i-- > 0;) {
+    auto accesses = parameters_of(kernels[i], places);
+    if (accesses.empty()) continue;
+    auto const of = slots[static_cast<std::size_t>(accesses.front().slot)].parameter;
+    auto const only_reads =
+        std::ranges::all_of(accesses, [](SlotAccess access) { return access.mode == program::AccessMode::kRead; });
+    if (only_reads && of == next) continue;
+    next = of;
+    hollow.push_back({.name = {}, .work = program::Elementwise{}, .accesses = std::move(accesses), .launches = 0});
+  }
+  std::ranges::reverse(hollow);
+  return hollow;
+}
+
+UnitWork hollow(UnitWork unit) {
+  auto slots = std::vector<Slot>{};
+  auto places = std::vector<std::int32_t>{};  // by slot of the whole unit; -1 for those that are left out
+  for (auto& slot : unit.slots) {
+    places.push_back(is_of_parameter(slot) ? static_cast<std::int32_t>(slots.size()) : -1);
+    slot.name.clear();
+    if (is_of_parameter(slot)) slots.push_back(std::move(slot));
+  }
+  unit.slots = std::move(slots);
+  unit.forward = hollow_kernels(unit.forward, unit.slots, places);
+  unit.backward = hollow_kernels(unit.backward, unit.slots, places);
+  return unit;
 }
 
 }  // namespace
@@ -76,14 +120,25 @@ std::variant<StepProgram, Infeasible> compile(ModelSpec const& model, Plan const
   auto const count = accumulation(plan);
   auto schedule =
       written == MicroBatches::kFew ? one_after_another_folded(count) : FoldedSchedule{one_after_another(count), 0, 0};
-  auto program = write_step(step_of(model, plan, std::move(schedule.passes)), plan);
+  auto program = write_step(step_of(planned_work(model, plan), plan, std::move(schedule.passes)), plan);
   if (schedule.left_out > 0)
     program.repeat = Repeat{static_cast<std::int32_t>(schedule.stands_for_others), schedule.left_out};
   return program;
 }
 
-StepProgram compile_states(ModelSpec const& model, Plan const& plan) {
-  return write_states(step_of(model, plan, {}), plan);
+ModelWork hollow_work(ModelSpec const& model, Plan const& plan) {
+  auto one_sequence = plan;
+  one_sequence.batch.micro_batch = 1;
+  auto work = planned_work(model, one_sequence);
+  for (auto& unit : work.kinds) unit = hollow(std::move(unit));
+  return work;
+}
+
+StepProgram compile_around(ModelWork hollow, Plan plan) {
+  plan.kernels.recompute = Recompute::kNone;
+  plan.kernels.recompute_scope = {};
+  plan.states.offload.activations = false;
+  return write_step(step_of(std::move(hollow), plan, one_after_another(accumulation(plan))), plan);
 }
 
 }  // namespace twinstep::strategies

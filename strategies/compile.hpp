@@ -30,8 +30,14 @@ enum class MicroBatches : std::uint8_t { kAll, kFew };
 [[nodiscard]] std::variant<program::StepProgram, Infeasible> compile(ModelSpec const& model, Plan const& plan,
                                                                      MicroBatches written = MicroBatches::kAll);
 
-/// What a rank holds all through that step: its states, as a program that does nothing. Requires that the plan divides
-/// (see `find_obstacle`). Cost O(parameters of one rank).
-[[nodiscard]] program::StepProgram compile_states(ModelSpec const& model, Plan const& plan);
+/// The work of one sequence with its parameters alone: the kernels that read one or write its gradient, in their order,
+/// without other tensors, and with nothing to compute or to launch.
+[[nodiscard]] ModelWork hollow_work(ModelSpec const& model, Plan const& plan);
+
+/// What the plan's strategy adds to a step, whatever the model computes: its step around `hollow`, without
+/// recomputation and with activations on the device. All that is in it is in the plan's own step too, in this order,
+/// and what its buffers hold lives as long there. Requires that the plan divides (see `find_obstacle`). Cost
+/// O(parameter tensors × micro-batches).
+[[nodiscard]] program::StepProgram compile_around(ModelWork hollow, Plan plan);
 
 }  // namespace twinstep::strategies

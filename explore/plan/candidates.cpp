@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -47,9 +48,8 @@ std::vector<strategies::Plan> read_plans(Setup const& question, Space& space) {
   return plans;
 }
 
-Scenario scenario_of(Setup const& question, Candidate const& candidate) {
-  auto scenario = question.scenario;
-  scenario.plan = candidate.plan;
+Scenario by(strategies::Plan const& plan, Scenario scenario) {
+  scenario.plan = plan;
   return scenario;
 }
 
@@ -92,21 +92,6 @@ class Machines {
   std::array<std::size_t, kEnumSize<strategies::StrategyName>> of_strategy_{};
 };
 
-/// States of a step of one micro-batch, and of several.
-struct States {
-  Bound once;
-  Bound accumulated;
-};
-
-States states_of(strategies::ModelSpec const& model, strategies::Plan plan, engine::Machine const& machine) {
-  auto const with = [&](std::int64_t micro_batches) {
-    plan.batch.micro_batch = 1;
-    plan.batch.global_batch = plan.parallel.ranks * micro_batches;
-    return states_bound(model, plan, machine);
-  };
-  return {with(1), with(2)};
-}
-
 }  // namespace
 
 Capacity capacity_of(hardware::Node const& node) {
@@ -133,20 +118,25 @@ Space bound_all(Setup const& question) {
   auto const machines = Machines{question.scenario};
   auto const& model = question.scenario.model;
   auto const samples = question.scenario.plan.batch.global_batch / question.scenario.plan.parallel.ranks;
-  auto const works = work_choices(model, samples);
-  auto const states = map_indices(
-      plans.size(), [&](std::size_t i) { return states_of(model, plans[i], machines.of(plans[i].strategy.name())); });
-  auto const work_part = map_indices(works.size() * machines.count(), [&](std::size_t i) {
+  auto const works = work_choices(model, samples, samples);
+  auto const hollow = strategies::hollow_work(model, plans.front());
+  auto const kind_of = [&](WorkChoice const& work) { return std::min(samples / work.micro_batch, StepFrame::kKinds); };
+  auto frames = std::map<std::int64_t, std::vector<StepFrame>>{};
+  for (auto const& work : works)
+    if (auto const kind = kind_of(work); !frames.contains(kind))
+      frames[kind] = map_indices(plans.size(), [&](std::size_t i) {
+        return StepFrame{hollow, plans[i], kind, machines.of(plans[i].strategy.name()),
+                         question.scenario.network_is_free};
+      });
+  auto const work_of = map_indices(works.size() * machines.count(), [&](std::size_t i) {
     auto const plan = with_choice(plans.front(), works[i % works.size()]);
-    return micro_batch_bound(model, plan, machines.machine(i / works.size()));
+    return micro_batch_work(model, plan, machines.machine(i / works.size()));
   });
   space.capacity = capacity_of(question.scenario.cluster->node());
   for (std::size_t s = 0; s < plans.size(); ++s) {
-    auto const* const parts = &work_part[machines.index_of(plans[s].strategy.name()) * works.size()];
+    auto const* const parts = &work_of[machines.index_of(plans[s].strategy.name()) * works.size()];
     for (std::size_t w = 0; w < works.size(); ++w) {
-      auto const micro_batches = samples / works[w].micro_batch;
-      auto const& held = micro_batches > 1 ? states[s].accumulated : states[s].once;
-      auto const bound = step_bound(held, parts[w], micro_batches);
+      auto const bound = frames.at(kind_of(works[w]))[s].around(parts[w], samples / works[w].micro_batch);
       auto& side = fullness(bound, space.capacity) <= 1 ? space.candidates : space.too_large;
       side.push_back({with_choice(plans[s], works[w]), bound});
     }
@@ -154,16 +144,16 @@ Space bound_all(Setup const& question) {
   return space;
 }
 
-Bound sharpened(Setup const& question, Candidate const& candidate) {
-  auto const scenario = scenario_of(question, candidate);
+Bound sharpened(Scenario const& asked, Candidate const& candidate) {
+  auto const scenario = by(candidate.plan, asked);
   auto const compiled = strategies::compile(scenario.model, scenario.plan, MicroBatches::kFew);
   TWINSTEP_CHECK(std::holds_alternative<program::StepProgram>(compiled), "ranks and groups were checked");
   auto const& program = std::get<program::StepProgram>(compiled);
   return candidate.bound & program_bound(program, *machine_of(scenario), scenario.network_is_free);
 }
 
-std::optional<Simulated> simulate(Setup const& question, Candidate const& candidate) {
-  auto outcome = run_variation(scenario_of(question, candidate));
+std::optional<Simulated> simulate(Scenario const& scenario, Candidate const& candidate) {
+  auto outcome = run_variation(by(candidate.plan, scenario));
   auto* const run = std::get_if<Run>(&outcome);
   if (run == nullptr) return std::nullopt;
   return Simulated{candidate, std::move(run->summary)};

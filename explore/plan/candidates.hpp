@@ -55,7 +55,7 @@ struct Space {
 [[nodiscard]] Space bound_all(Setup const& question);
 
 /// The candidate's bound together with that of its program. Cost: that of compiling a few micro-batches at most.
-[[nodiscard]] Bound sharpened(Setup const& question, Candidate const& candidate);
+[[nodiscard]] Bound sharpened(Scenario const& scenario, Candidate const& candidate);
 
 /// A candidate after its simulation.
 struct Simulated {
@@ -64,7 +64,7 @@ struct Simulated {
 };
 
 /// Simulates the candidate, folded and with the memory ledger. Nothing if it cannot be laid out.
-[[nodiscard]] std::optional<Simulated> simulate(Setup const& question, Candidate const& candidate);
+[[nodiscard]] std::optional<Simulated> simulate(Scenario const& scenario, Candidate const& candidate);
 
 /// Whether it runs without the allocator's giving back its cache and asking again, whose cost step times do not have.
 [[nodiscard]] bool fits_with_ease(reports::Summary const& summary);

@@ -116,7 +116,7 @@ ClusterSearch::Searched& ClusterSearch::bounded(std::int64_t gpus) {
 ClusterSearch::Searched& ClusterSearch::search(std::int64_t gpus, std::size_t of_each) {
   auto& searched = bounded(gpus);
   if (searched.of_each >= of_each) return searched;
-  searched.found = simulate_best(searched.question, searched.space, of_each, progress_);
+  searched.found = simulate_best(searched.question.scenario, searched.space, of_each, progress_);
   searched.of_each = of_each;
   simulations_ += searched.found.simulations;
   return searched;
@@ -157,7 +157,7 @@ std::optional<reports::PlannedStep> ClusterSearch::same_plan(reports::PlannedSte
            text_of(io::change_to("strategy", strategy_node(each.plan))) == other.settings.back();
   });
   if (candidate == space.candidates.end()) return std::nullopt;
-  auto const simulated = simulate(question, *candidate);
+  auto const simulated = simulate(question.scenario, *candidate);
   ++simulations_;
   if (!simulated || !fits_with_ease(simulated->summary)) return std::nullopt;
   return planned(question, *simulated);
@@ -173,7 +173,7 @@ std::vector<reports::RejectedPlans> ClusterSearch::rejected_on(std::int64_t gpus
   for (auto const& [strategy, reason] : space.refused) rejected.add(strategy, reason);
   return std::move(rejected).by_nearness([&](Candidate const& nearest) {
     if (progress_) progress_();
-    return simulate(question, nearest);
+    return simulate(question.scenario, nearest);
   });
 }
 
@@ -229,7 +229,7 @@ std::optional<reports::PlannedStep> ClusterSearch::any_plan_on(std::int64_t gpus
   auto const& [question, space, found, of_each] = bounded(gpus);
   if (!found.plans.empty()) return planned(question, found.plans.front());
   if (of_each > 0) return std::nullopt;
-  auto const fitting = find_fitting(question, space, progress_);
+  auto const fitting = find_fitting(question.scenario, space, progress_);
   return fitting ? std::optional{planned(question, *fitting)} : std::nullopt;
 }
 

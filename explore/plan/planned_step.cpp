@@ -1,24 +1,6 @@
 #include "explore/plan/planned_step.hpp"
 
-#include <fmt/format.h>
-
 namespace twinstep::explore::plan {
-namespace {
-
-/// "none", "optimizer", "parameters + activations", "optimizer (NVMe)". Parameters never go without the optimizer.
-std::string offload_text(strategies::Offload const& offload) {
-  using enum strategies::OffloadPlace;
-  auto const at = [](std::string const& what, auto place) { return place == kNvme ? what + " (NVMe)" : what; };
-  auto parts = std::vector<std::string>{};
-  if (offload.optimizer != kNone && offload.optimizer != offload.parameters)
-    parts.push_back(at("optimizer", offload.optimizer));
-  if (offload.parameters != kNone) parts.push_back(at("parameters", offload.parameters));
-  if (offload.activations) parts.emplace_back("activations");
-  return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, " + "));
-}
-
-}  // namespace
-
 Bytes checkpoint_bytes(strategies::ModelSpec const& model, strategies::Plan const& plan) {
   auto const optimizer = strategies::traits_of(plan.states.optimizer);
   auto const moment = optimizer.has_8_bits ? Bytes{1} : size_of(master_type(plan));

@@ -14,6 +14,7 @@ namespace twinstep::explore::plan {
 namespace {
 
 constexpr std::size_t kAtOnce = 4;  ///< looked at before the next choice, whatever the cores
+constexpr double kRoomy = 0.8;      ///< a bound that fills no more is hardly ever wrong about what fits
 
 bool is_faster(Simulated const& a, Simulated const& b) {
   return a.summary.step_time < b.summary.step_time;
@@ -26,11 +27,12 @@ bool run_alike(Simulated const& a, Simulated const& b) {
          a.candidate.plan.batch.micro_batch == b.candidate.plan.batch.micro_batch;
 }
 
-/// The search among the candidates of one strategy.
+/// The search among some of the candidates.
 class BestFirst {
  public:
-  BestFirst(Setup const& question, Space const& space, std::size_t wanted, std::function<void()> const& progress)
-      : question_{question}, space_{space}, wanted_{wanted}, progress_{progress} {}
+  BestFirst(Scenario const& scenario, Space const& space, std::size_t wanted, std::size_t at_once,
+            std::function<void()> const& progress)
+      : scenario_{scenario}, space_{space}, wanted_{wanted}, at_once_{at_once}, progress_{progress} {}
 
   void add(std::size_t candidate) { next_.insert({space_.candidates[candidate].bound.step_time, candidate}); }
 
@@ -57,14 +59,14 @@ class BestFirst {
   }
   std::vector<Place> take() {
     auto batch = std::vector<Place>{};
-    while (!next_.empty() && batch.size() < kAtOnce && next_.begin()->bound < limit())
+    while (!next_.empty() && batch.size() < at_once_ && next_.begin()->bound < limit())
       batch.push_back(next_.extract(next_.begin()).value());
     return batch;
   }
   [[nodiscard]] Look look_at(Place const& place) const {
     auto const& candidate = space_.candidates[place.candidate];
-    if (!place.is_sharp) return sharpened(question_, candidate);
-    auto simulated = simulate(question_, candidate);
+    if (!place.is_sharp) return sharpened(scenario_, candidate);
+    auto simulated = simulate(scenario_, candidate);
     if (simulated && progress_) progress_();
     return simulated;
   }
@@ -86,9 +88,10 @@ class BestFirst {
     if (plans.size() > wanted_) plans.pop_back();
   }
 
-  Setup const& question_;
+  Scenario const& scenario_;
   Space const& space_;
   std::size_t wanted_;
+  std::size_t at_once_;
   std::function<void()> const& progress_;
   std::set<Place> next_;
   Found found_;
@@ -96,9 +99,10 @@ class BestFirst {
 
 }  // namespace
 
-Found simulate_best(Setup const& question, Space const& space, std::size_t of_each,
+Found simulate_best(Scenario const& scenario, Space const& space, std::size_t of_each,
                     std::function<void()> const& progress) {
-  auto searches = std::vector<BestFirst>(kEnumSize<strategies::StrategyName>, {question, space, of_each, progress});
+  auto searches =
+      std::vector<BestFirst>(kEnumSize<strategies::StrategyName>, {scenario, space, of_each, kAtOnce, progress});
   for (std::size_t i = 0; i < space.candidates.size(); ++i)
     searches[static_cast<std::size_t>(space.candidates[i].plan.strategy.name())].add(i);
   auto all = Found{};
@@ -112,16 +116,27 @@ Found simulate_best(Setup const& question, Space const& space, std::size_t of_ea
   return all;
 }
 
-std::optional<Simulated> find_fitting(Setup const& question, Space const& space,
+std::optional<Simulated> find_fastest(Scenario const& scenario, Space const& space) {
+  auto const silent = std::function<void()>{};
+  auto search = BestFirst{scenario, space, 1, 1, silent};
+  for (std::size_t i = 0; i < space.candidates.size(); ++i) search.add(i);
+  auto plans = search.found().plans;
+  return plans.empty() ? std::nullopt : std::optional{std::move(plans.front())};
+}
+
+std::optional<Simulated> find_fitting(Scenario const& scenario, Space const& space,
                                       std::function<void()> const& progress) {
   auto order = space.candidates;
-  std::ranges::stable_sort(order, {}, [&](Candidate const& each) { return fullness(each.bound, space.capacity); });
-  for (std::size_t first = 0; first < order.size(); first += kAtOnce) {
-    auto found = map_indices(std::min(kAtOnce, order.size() - first), [&](std::size_t i) -> std::optional<Simulated> {
+  std::ranges::stable_sort(order, {}, [&](Candidate const& each) {
+    return std::pair{std::max(fullness(each.bound, space.capacity), kRoomy), each.bound.step_time};
+  });
+  auto count = std::size_t{1};  // the first one fits, as a rule
+  for (std::size_t first = 0; first < order.size(); first += std::exchange(count, kAtOnce)) {
+    auto found = map_indices(std::min(count, order.size() - first), [&](std::size_t i) -> std::optional<Simulated> {
       auto const& candidate = order[first + i];
-      if (fullness(sharpened(question, candidate), space.capacity) > 1) return std::nullopt;
+      if (fullness(sharpened(scenario, candidate), space.capacity) > 1) return std::nullopt;
       if (progress) progress();
-      return simulate(question, candidate);
+      return simulate(scenario, candidate);
     });
     for (auto& each : found)
       if (each && fits_with_ease(each->summary)) return std::move(each);

@@ -20,11 +20,15 @@ struct Found {
 /// is looked at next, first by its program's bound, then by simulation, until no bound is left below the times found.
 /// So no candidate that is not simulated is faster than those found. Plans that run alike count once. Runs on all
 /// cores; the same answer whatever their number. `progress` is told of every simulation, from any thread.
-[[nodiscard]] Found simulate_best(Setup const& question, Space const& space, std::size_t of_each,
+[[nodiscard]] Found simulate_best(Scenario const& scenario, Space const& space, std::size_t of_each,
                                   std::function<void()> const& progress = {});
 
-/// A candidate that fits; those come first whose bound holds least. Nothing if none does.
-[[nodiscard]] std::optional<Simulated> find_fitting(Setup const& question, Space const& space,
+/// The fastest candidate of all that fits; nothing if none does. Looks at one after another, so none in vain.
+[[nodiscard]] std::optional<Simulated> find_fastest(Scenario const& scenario, Space const& space);
+
+/// A candidate that fits: of those whose bound leaves room the fastest come first, then those whose bound holds least.
+/// Nothing if none does.
+[[nodiscard]] std::optional<Simulated> find_fitting(Scenario const& scenario, Space const& space,
                                                     std::function<void()> const& progress = {});
 
 }  // namespace twinstep::explore::plan

@@ -1,5 +1,6 @@
 #include "explore/plan/space.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -184,10 +185,10 @@ std::vector<Plan> strategy_choices(RankLayout const& layout) {
   return Choices{layout}.take();
 }
 
-std::vector<WorkChoice> work_choices(strategies::ModelSpec const& model, std::int64_t samples) {
+std::vector<WorkChoice> work_choices(strategies::ModelSpec const& model, std::int64_t samples, std::int64_t most) {
   auto const recomputations = recomputations_of(model);
   auto choices = std::vector<WorkChoice>{};
-  for (std::int64_t micro_batch = 1; micro_batch <= samples; ++micro_batch) {
+  for (std::int64_t micro_batch = 1; micro_batch <= std::min(samples, most); ++micro_batch) {
     if (samples % micro_batch != 0) continue;
     for (auto choice : recomputations) {
       choice.micro_batch = micro_batch;
@@ -227,6 +228,17 @@ std::string other_options(Plan const& plan) {
     text += fmt::format("{}{}{}", text.empty() ? "" : ", ", key == "sharding" ? "" : fmt::format("{} ", key), shown);
   }
   return text;
+}
+
+std::string offload_text(strategies::Offload const& offload) {
+  using enum strategies::OffloadPlace;
+  auto const at = [](std::string const& what, auto place) { return place == kNvme ? what + " (NVMe)" : what; };
+  auto parts = std::vector<std::string>{};
+  if (offload.optimizer != kNone && offload.optimizer != offload.parameters)
+    parts.push_back(at("optimizer", offload.optimizer));
+  if (offload.parameters != kNone) parts.push_back(at("parameters", offload.parameters));
+  if (offload.activations) parts.emplace_back("activations");
+  return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, " + "));
 }
 
 std::string recompute_text(strategies::Kernels const& kernels) {

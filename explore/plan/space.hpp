@@ -17,6 +17,7 @@ struct WorkChoice {
   strategies::Recompute recompute = strategies::Recompute::kNone;
   strategies::RecomputeScope scope;
   bool offloads_activations = false;
+  bool operator==(WorkChoice const&) const = default;
 };
 
 /// The ranks that a strategy shards among, as far as its options depend on them.
@@ -34,9 +35,10 @@ struct RankLayout {
 /// where nodes have drives.
 [[nodiscard]] std::vector<strategies::Plan> strategy_choices(RankLayout const& layout);
 
-/// Every micro-batch that divides the `samples` of a rank, with each kind of recomputation that the model has, and with
-/// what blocks keep in host memory.
-[[nodiscard]] std::vector<WorkChoice> work_choices(strategies::ModelSpec const& model, std::int64_t samples);
+/// Every micro-batch up to `most` that divides the `samples` of a rank, with each kind of recomputation that the model
+/// has, and with what blocks keep in host memory.
+[[nodiscard]] std::vector<WorkChoice> work_choices(strategies::ModelSpec const& model, std::int64_t samples,
+                                                   std::int64_t most);
 
 /// The strategy's plan with `choice` in it.
 [[nodiscard]] strategies::Plan with_choice(strategies::Plan plan, WorkChoice const& choice);
@@ -47,6 +49,9 @@ struct RankLayout {
 
 /// The options of the strategy that no column shows: "reshard_after_forward false", "HYBRID_SHARD".
 [[nodiscard]] std::string other_options(strategies::Plan const& plan);
+
+/// "none", "optimizer", "parameters + activations", "optimizer (NVMe)". Parameters never go without the optimizer.
+[[nodiscard]] std::string offload_text(strategies::Offload const& offload);
 
 /// "none", "selective", "full every 2", "full in segments of 9".
 [[nodiscard]] std::string recompute_text(strategies::Kernels const& kernels);

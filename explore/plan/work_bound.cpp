@@ -1,16 +1,17 @@
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "explore/plan/bound.hpp"
 #include "strategies/compile.hpp"
-#include "strategies/model/kept.hpp"
 #include "strategies/parts/recompute.hpp"
 
 namespace twinstep::explore::plan {
 namespace {
 
 using strategies::Recomputation;
+using strategies::SlotKind;
 using strategies::UnitWork;
 
 /// Kernels one after another, and the host's time to launch them.
@@ -34,9 +35,9 @@ class Summing {
     }
   }
 
-  Bound bound() {
+  MicroBatchWork sum() {
     for (std::size_t unit = 0; unit < model_.units.size(); ++unit) add(unit);
-    return {std::max(run_.device, run_.host), kept_, {}, {}};
+    return sum_;
   }
 
  private:
@@ -57,28 +58,56 @@ class Summing {
   /// Of units of one kind that recompute alike, as all but a few do.
   struct Again {
     Kernels kernels;
-    Bytes kept;
+    Bytes kept;    // and read later
+    Bytes stored;  // by who offloads, whether it is read later or not
+    std::int64_t tensors = 0;
   };
   Again const& again(UnitWork const& work, Recomputation const& recomputation) {
     auto const [entry, is_new] = again_.try_emplace(&recomputation);
-    if (is_new) {
-      for (auto const i : recomputation.kernels) entry->second.kernels += cost(work.forward[i]);
-      entry->second.kept = strategies::saved_bytes(work, recomputation.kept);
+    if (!is_new) return entry->second;
+    auto& [kernels, kept, stored, tensors] = entry->second;
+    auto is_read = std::vector<bool>(work.slots.size());
+    auto const read = [&](strategies::Kernel const& kernel) {
+      for (auto const& access : kernel.accesses) is_read[static_cast<std::size_t>(access.slot)] = true;
+    };
+    std::ranges::for_each(work.backward, read);
+    for (auto const i : recomputation.kernels) {
+      kernels += cost(work.forward[i]);
+      read(work.forward[i]);
+    }
+    for (std::size_t i = 0; i < work.slots.size(); ++i) {
+      auto const& slot = work.slots[i];
+      if (!recomputation.kept[i] || (slot.kind != SlotKind::kSaved && slot.kind != SlotKind::kTemporary)) continue;
+      stored += size_of(slot.type) * slot.elements;
+      if (is_read[i]) kept += size_of(slot.type) * slot.elements;
+      ++tensors;
     }
     return entry->second;
+  }
+  [[nodiscard]] static Bytes input_of(UnitWork const& work) {
+    auto const input = std::ranges::find(work.slots, SlotKind::kInput, &strategies::Slot::kind);
+    return input != work.slots.end() ? size_of(input->type) * input->elements : Bytes{};
   }
 
   void add(std::size_t unit) {
     auto const kind = static_cast<std::size_t>(model_.units[unit].kind);
-    auto const& [kernels, bytes] = again(model_.kinds[kind], recomputed_.of(unit));
-    run_ += passes_[kind];
-    run_ += kernels;
-    auto const is_block = model_.units[unit].index >= 0;
-    if (!is_block) {
-      kept_ += bytes;
-    } else if (!offloads_) {
-      kept_ += last_block_;
-      last_block_ = bytes;
+    auto const& work = model_.kinds[kind];
+    auto const& recomputation = recomputed_.of(unit);
+    auto [kernels, kept, stored, tensors] = again(work, recomputation);
+    kernels += passes_[kind];
+    sum_.device += kernels.device;
+    sum_.host += kernels.host;
+    if (recomputation.keeps_input && recomputed_.segment_begin(unit) == unit) {
+      kept += input_of(work);
+      stored += input_of(work);
+      ++tensors;
+    }
+    if (!offloads_ || model_.units[unit].index < 0) {
+      sum_.kept += kept;
+    } else if (tensors > 0) {
+      sum_.offloaded += stored;
+      sum_.copies += tensors;
+      sum_.last_offloaded = stored;
     }
   }
 
@@ -88,27 +117,15 @@ class Summing {
   bool offloads_;
   std::vector<Kernels> passes_;  // by kind
   std::map<Recomputation const*, Again> again_;
-  Kernels run_;
-  Bytes kept_;
-  Bytes last_block_;  // of which backward may have dropped a part when it has made the first of its own tensors
+  MicroBatchWork sum_;
 };
 
 }  // namespace
 
-Bound states_bound(strategies::ModelSpec const& model, strategies::Plan const& plan, engine::Machine const& machine) {
-  auto held = program_bound(strategies::compile_states(model, plan), machine);
-  held.step_time = {};
-  return held;
-}
-
-Bound micro_batch_bound(strategies::ModelSpec const& model, strategies::Plan const& plan,
-                        engine::Machine const& machine) {
+MicroBatchWork micro_batch_work(strategies::ModelSpec const& model, strategies::Plan const& plan,
+                                engine::Machine const& machine) {
   auto const work = strategies::planned_work(model, plan);
-  return Summing{work, plan, machine}.bound();
-}
-
-Bound step_bound(Bound const& states, Bound const& micro_batch, std::int64_t micro_batches) {
-  return {micro_batch.step_time * micro_batches, states.device + micro_batch.device, states.host, states.nvme};
+  return Summing{work, plan, machine}.sum();
 }
 
 }  // namespace twinstep::explore::plan

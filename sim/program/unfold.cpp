@@ -19,7 +19,7 @@ struct Stretch {
 ///
 /// Ids of what belongs to a micro-batch grow by as many entries as it has. So an id in the `copy`-th copy is that of
 /// the written micro-batch, plus `copy` times what that has more than the micro-batch before: nothing, where both name
-/// the same old thing.
+/// the same old thing. Of two old buffers that are used in turn each copy names the one whose turn it is.
 class RoleUnfolder {
  public:
   RoleUnfolder(StepProgram const& program, Role const& from, Stretch scopes, std::int64_t copies)
@@ -84,8 +84,10 @@ class RoleUnfolder {
         op, scope(op.scope, copy),
         [&](std::size_t w) { return OpId{moved(from_.waits_of(op)[w].index(), from_.waits_of(before)[w].index())}; },
         [&](std::size_t a) {
-          return BufferId{moved(from_.accesses_of(op)[a].region.buffer.index(),
-                                from_.accesses_of(before)[a].region.buffer.index())};
+          auto const id = from_.accesses_of(op)[a].region.buffer;
+          auto const id_before = from_.accesses_of(before)[a].region.buffer;
+          if (id != id_before && id.index() < buffers_.first) return copy % 2 == 0 ? id : id_before;
+          return BufferId{moved(id.index(), id_before.index())};
         });
   }
 
@@ -120,6 +122,7 @@ class RoleUnfolder {
     for (std::size_t a = 0; a < op.accesses.count; ++a) {
       auto& access = to_.accesses.emplace_back(accesses[a]);
       access.region.buffer = buffer_of(a);
+      TWINSTEP_CHECK(access.region.buffer.index() < to_.buffers.size(), "a micro-batch names what is there");
       touch(to_.buffers[access.region.buffer.index()], id, op.stream);
     }
     if (auto* const communication = std::get_if<Communication>(&op.work)) {

@@ -225,11 +225,4 @@ StepProgram write_step(StepSpec spec, Plan const& plan) {
   return std::move(program).finish();
 }
 
-StepProgram write_states(StepSpec spec, Plan const& plan) {
-  auto program = ProgramBuilder{spec.grids};
-  auto const communicators = communicators_of(spec, program);
-  for (auto& role : spec.roles) static_cast<void>(RoleWriter{spec, role, communicators, plan, program});
-  return std::move(program).finish();
-}
-
 }  // namespace twinstep::strategies

@@ -49,7 +49,4 @@ struct StepSpec {
 /// with the roles before and after.
 [[nodiscard]] program::StepProgram write_step(StepSpec spec, Plan const& plan);
 
-/// The same before the first pass: buffers that live all through the step, and no operation.
-[[nodiscard]] program::StepProgram write_states(StepSpec spec, Plan const& plan);
-
 }  // namespace twinstep::strategies

@@ -42,6 +42,10 @@ struct Slot {
   bool operator==(Slot const&) const = default;
 };
 
+[[nodiscard]] constexpr bool is_of_parameter(Slot const& slot) {
+  return slot.kind == SlotKind::kParameter || slot.kind == SlotKind::kParameterGradient;
+}
+
 struct SlotAccess {
   std::int32_t slot = 0;
   program::AccessMode mode = program::AccessMode::kRead;

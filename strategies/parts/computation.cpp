@@ -17,10 +17,6 @@ std::vector<bool> slots_used(UnitWork const& unit, std::vector<Kernel> const& ke
   return is_used;
 }
 
-bool is_of_parameter(Slot const& slot) {
-  return slot.kind == SlotKind::kParameter || slot.kind == SlotKind::kParameterGradient;
-}
-
 bool is_kept_kind(Slot const& slot) {
   return slot.kind == SlotKind::kSaved || slot.kind == SlotKind::kTemporary;
 }

@@ -129,9 +129,14 @@ struct Widest {
   }
 };
 
+/// With embedding or stem, and head.
+std::int64_t units_of(ModelSpec const& model) {
+  return layers_of(model) + 2;
+}
+
 /// What a step would hold and run stays in what counters hold and what can be simulated.
 void check_size(io::Node const& training, ModelSpec const& model, Plan const& plan) {
-  auto const units = layers_of(model) + 2;  // embedding or stem, and head
+  auto const units = units_of(model);
   auto const activations = static_cast<double>(plan.batch.micro_batch) *
                            static_cast<double>(plan.batch.sequence_length) * static_cast<double>(units) *
                            std::visit(Widest{plan}, model);
@@ -145,14 +150,19 @@ void check_size(io::Node const& training, ModelSpec const& model, Plan const& pl
            fmt::format("found {} on each of {} ranks, expected a global batch of at most {}", plan.batch.micro_batch,
                        plan.parallel.ranks, kMostSequences),
            "lower micro_batch");
-  if (auto const steps = std::max(accumulation(plan), std::int64_t{1}); steps > 1 && steps > kMostUnits / units)
+  if (!can_be_simulated(model, plan))
     refuse(training, "global_batch",
-           fmt::format("found {} micro-batches of {} units on each rank, expected at most {} units in all", steps,
-                       units, kMostUnits),
+           fmt::format("found {} micro-batches of {} units on each rank, expected at most {} units in all",
+                       accumulation(plan), units, kMostUnits),
            "lower global_batch, or raise micro_batch or the ranks");
 }
 
 }  // namespace
+
+bool can_be_simulated(ModelSpec const& model, Plan const& plan) {
+  auto const micro_batches = accumulation(plan);
+  return micro_batches <= 1 || micro_batches <= kMostUnits / units_of(model);
+}
 
 void check_plan(io::Node const& training, io::Node const& strategy, ModelSpec const& model, Plan const& plan) {
   std::visit(CheckOptions{strategy, plan}, plan.strategy.options());

@@ -40,6 +40,9 @@ void read_training(io::Node const& training, ModelSpec const& model, Plan& plan)
 /// hold and what can be simulated.
 void check_plan(io::Node const& training, io::Node const& strategy, ModelSpec const& model, Plan const& plan);
 
+/// Whether its step is not too long for that: seconds and gigabytes.
+[[nodiscard]] bool can_be_simulated(ModelSpec const& model, Plan const& plan);
+
 /// Repeated layers: the blocks that recomputation counts.
 [[nodiscard]] std::int64_t layers_of(ModelSpec const& model);
 

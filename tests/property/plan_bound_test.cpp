@@ -76,7 +76,7 @@ TEST_CASE("no step is faster or holds less than its bound", "[plan]") {
       auto const& candidate = candidates[random.below(candidates.size())];
       auto scenario = asked.scenario;
       scenario.plan = candidate.plan;
-      auto const bound = plan::sharpened(asked, candidate);
+      auto const bound = plan::sharpened(asked.scenario, candidate);
       auto const outcome = run_variation(scenario);
       auto const& summary = std::get<Run>(outcome).summary;
       auto const holds = bound.step_time <= summary.step_time && bound.device <= summary.peak.total() &&
@@ -101,7 +101,7 @@ TEST_CASE("bounds are most of what is simulated", "[plan]") {
   for (std::size_t i = 0; i < space.candidates.size(); i += 10) {
     auto scenario = asked.scenario;
     scenario.plan = space.candidates[i].plan;
-    auto const bound = plan::sharpened(asked, space.candidates[i]);
+    auto const bound = plan::sharpened(asked.scenario, space.candidates[i]);
     auto const outcome = run_variation(scenario);
     auto const& summary = std::get<Run>(outcome).summary;
     times.push_back(to_seconds(bound.step_time).count() / to_seconds(summary.step_time).count());

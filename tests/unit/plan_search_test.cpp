@@ -67,7 +67,7 @@ TEST_CASE("plans that run alike are found once", "[plan]") {
   // Two sequences a GPU: with both in one micro-batch, ways to accumulate make no difference.
   auto asked = tests::plan_question("llama-2-7b-4xh100.json", {tests::kEightLayers, "training.global_batch=64"});
   asked.strategies = {strategies::StrategyName::kFsdp2};
-  auto const plans = plan::simulate_best(asked, plan::bound_all(asked), 8).plans;
+  auto const plans = plan::simulate_best(asked.scenario, plan::bound_all(asked), 8).plans;
   REQUIRE(plans.size() == 8);
   for (std::size_t i = 0; i < plans.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) {
@@ -110,7 +110,7 @@ TEST_CASE("the front is that of everything that fits, searched or not", "[plan]"
     auto asked = tests::plan_question("llama-2-7b-4xh100.json", {tests::kEightLayers, nodes});
     asked.strategies = {strategies::StrategyName::kZero3};
     auto const space = plan::bound_all(asked);
-    for (auto const& each : plan::simulate_best(asked, space, 1000).plans)
+    for (auto const& each : plan::simulate_best(asked.scenario, space, 1000).plans)
       all.push_back({.gpus = asked.scenario.cluster->gpus(), .step_time = each.summary.step_time});
   }
   auto const whole = reports::pareto_front(all);
@@ -131,8 +131,8 @@ TEST_CASE("the best that a search finds is the best of the space, and few of it 
   asked.strategies = {strategies::StrategyName::kDdp, strategies::StrategyName::kZero3,
                       strategies::StrategyName::kMegatron};
   auto const space = plan::bound_all(asked);
-  auto const few = plan::simulate_best(asked, space, 1);
-  auto const all = plan::simulate_best(asked, space, space.candidates.size());
+  auto const few = plan::simulate_best(asked.scenario, space, 1);
+  auto const all = plan::simulate_best(asked.scenario, space, space.candidates.size());
   REQUIRE(!few.plans.empty());
   CHECK(few.simulations * 10 < all.simulations);
   CHECK(few.plans.front().summary.step_time == all.plans.front().summary.step_time);
@@ -143,7 +143,7 @@ TEST_CASE("a search finds the same on one core as on two", "[plan]") {
   asked.strategies = {strategies::StrategyName::kDdp, strategies::StrategyName::kDeepSpeed3};
   auto const run = [&](std::size_t cores) {
     auto const limit = oneapi::tbb::global_control{oneapi::tbb::global_control::max_allowed_parallelism, cores};
-    return plan::simulate_best(asked, plan::bound_all(asked), 5);
+    return plan::simulate_best(asked.scenario, plan::bound_all(asked), 5);
   };
   auto const [one, two] = std::pair{run(1), run(2)};
   REQUIRE(one.plans.size() == two.plans.size());
