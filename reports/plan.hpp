@@ -8,7 +8,7 @@
 
 #include "reports/job.hpp"
 #include "reports/summary.hpp"
-#include "sim/io/document.hpp"
+#include "sim/io/change.hpp"
 
 namespace twinstep::reports {
 
@@ -38,7 +38,7 @@ struct PlannedStep {
   Bytes peak;
   Bytes capacity;
   std::optional<Job> job;
-  std::vector<std::string> settings;  ///< "path=value": what `simulate` takes to run exactly this
+  std::vector<io::Change> changes;  ///< of the scenario, which make exactly this
 };
 
 /// Configurations that were left out for one reason.
@@ -96,11 +96,11 @@ struct MinimumGpus {
 /// What `plan` found.
 struct Plans {
   std::string model;
-  std::string scenario;               ///< the file that was asked about, as the user named it
-  std::vector<std::string> settings;  ///< "path=value": what the user changed of the scenario
-  double headroom = 0;                ///< the share of each GPU's memory that is left free
-  std::int64_t batch_tokens = 0;      ///< of a global batch
-  std::string counted = "tokens";     ///< what these are: "samples" where a model has no sequences
+  std::string scenario;             ///< the file that was asked about, as the user named it
+  std::vector<io::Change> changes;  ///< that the user made of the scenario
+  double headroom = 0;              ///< the share of each GPU's memory that is left free
+  std::int64_t batch_tokens = 0;    ///< of a global batch
+  std::string counted = "tokens";   ///< what these are: "samples" where a model has no sequences
   Goal goal;
   std::vector<Price> prices;
   std::vector<PlannedStep> plans;  ///< ranked

@@ -105,7 +105,7 @@ void write_plan(JsonWriter& json, PlannedStep const& plan, Goal const& goal) {
   json.member("peak_memory_bytes", plan.peak);
   json.member("capacity_bytes", plan.capacity);
   write_job(json, plan.job, goal);
-  write_values(json, "set", plan.settings);
+  write_values(json, "set", io::texts_of(plan.changes));
   json.end_object();
 }
 
@@ -186,7 +186,7 @@ std::string plans_json(Plans const& plans, Seconds wall) {
   json.begin_object();
   json.member("model", plans.model);
   json.member("scenario", plans.scenario);
-  write_values(json, "set", plans.settings);
+  write_values(json, "set", io::texts_of(plans.changes));
   json.member("searched", kSearched);
   json.member("headroom", plans.headroom);
   write_goal(json, plans);

@@ -98,7 +98,7 @@ PlannedStep read_plan(io::Node const& plan, Goal const& goal) {
                          .peak = Bytes{plan.at("peak_memory_bytes").integer()},
                          .capacity = Bytes{plan.at("capacity_bytes").integer()},
                          .job = read_job(plan, goal),
-                         .settings = texts_at(plan, "set")};
+                         .changes = io::read_changes("set", texts_at(plan, "set"))};
   if (auto const counted = text_at(plan, "counted"); !counted.empty()) out.counted = counted;
   if (auto const continued = plan.find("continued")) out.is_continued = continued->boolean();
   return out;
@@ -145,7 +145,7 @@ void read_question(io::Node const& document, Plans& plans) {
   auto const goal = document.at("goal");
   plans.model = text_at(document, "model");
   plans.scenario = text_at(document, "scenario");
-  plans.settings = texts_at(document, "set");
+  plans.changes = io::read_changes("set", texts_at(document, "set"));
   plans.headroom = number_at(document, "headroom").value_or(0);
   if (auto const batch = goal.find("batch_tokens")) plans.batch_tokens = batch->integer();
   plans.goal = read_goal(goal);

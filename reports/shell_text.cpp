@@ -42,4 +42,8 @@ std::string shell_word(std::string_view word) {
   return !word.empty() && std::ranges::all_of(word, is_plain) ? std::string{word} : quoted_in_shell(word);
 }
 
+std::string option_in_shell(io::Change const& change) {
+  return "--set " + quoted_in_shell(io::text_of(change));
+}
+
 }  // namespace twinstep::reports

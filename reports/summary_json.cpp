@@ -143,7 +143,7 @@ void write_why(JsonWriter& json, Why const& why) {
   write_array(json, "changes", why.changes, [&](io::JsonWriter& out, auto const& change) {
     out.begin_object();
     out.member("name", change.name);
-    write_values(out, "set", change.settings);
+    write_values(out, "set", io::texts_of(change.changes));
     out.member("hardware", change.is_hardware);
     out.member("step_time_s", change.step_time);
     out.member("saves_s", why.step_time - change.step_time);

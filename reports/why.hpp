@@ -11,8 +11,8 @@ namespace twinstep::reports {
 
 /// One change to a scenario, simulated by itself.
 struct Change {
-  std::string name;                   ///< in words: "fsdp2 in place of zero-1"
-  std::vector<std::string> settings;  ///< the --set arguments that make it
+  std::string name;                 ///< in words: "fsdp2 in place of zero-1"
+  std::vector<io::Change> changes;  ///< of the scenario, which make it
   bool is_hardware = false;
   Duration step_time;
   bool fits = true;

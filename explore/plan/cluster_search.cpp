@@ -139,7 +139,7 @@ reports::PlannedStep ClusterSearch::planned(Setup const& question, Simulated con
   auto variation = on_nodes(out.nodes).with("training.micro_batch", io::value_node(out.micro_batch));
   if (question_.changed().at("training").has("gradient_accumulation"))
     variation = variation.with("training.gradient_accumulation", io::value_node(nullptr));
-  out.settings = io::texts_of(variation.with("strategy", strategy_node(candidate.plan)).changes);
+  out.changes = variation.with("strategy", strategy_node(candidate.plan)).changes;
   return out;
 }
 
@@ -154,7 +154,7 @@ std::optional<reports::PlannedStep> ClusterSearch::same_plan(reports::PlannedSte
   auto const& [question, space, found, of_each] = bounded(other.gpus);
   auto const candidate = std::ranges::find_if(space.candidates, [&](Candidate const& each) {
     return each.plan.batch.micro_batch == other.micro_batch && name_of(each.plan.strategy) == other.strategy &&
-           text_of(io::change_to("strategy", strategy_node(each.plan))) == other.settings.back();
+           text_of(io::change_to("strategy", strategy_node(each.plan))) == text_of(other.changes.back());
   });
   if (candidate == space.candidates.end()) return std::nullopt;
   auto const simulated = simulate(question.scenario, *candidate);

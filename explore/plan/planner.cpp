@@ -163,7 +163,7 @@ reports::Plans make_plans(PlanQuestion const& asked, std::function<void()> const
   auto plans =
       Plans{.model = std::string{model_name(first.base().model)},
             .scenario = asked.scenario.name(),
-            .settings = io::texts_of(asked.scenario.changes),
+            .changes = asked.scenario.changes,
             .headroom = asked.headroom,
             .batch_tokens = first.batch_tokens(),
             .counted = std::holds_alternative<strategies::Transformer>(first.base().model) ? "tokens" : "samples",

@@ -110,7 +110,7 @@ std::optional<reports::Change> helpful(Answered const& question, std::size_t pla
   auto const* const run = std::get_if<Run>(&outcome);
   if (run == nullptr || !run->summary.fits || run->summary.step_time >= step_time) return std::nullopt;
   return reports::Change{.name = candidate.name,
-                         .settings = io::texts_of(candidate.changes),
+                         .changes = candidate.changes,
                          .is_hardware = candidate.is_hardware,
                          .step_time = run->summary.step_time};
 } catch (InputError const&) {

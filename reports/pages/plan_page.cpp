@@ -202,7 +202,7 @@ std::string premises(Plans const& plans) {
   auto text =
       fmt::format("{} configurations, {} simulated", whole_text(static_cast<std::int64_t>(plans.configurations)),
                   whole_text(static_cast<std::int64_t>(plans.simulations)));
-  for (auto const& setting : plans.settings) text += ", with " + setting;
+  for (auto const& change : plans.changes) text += ", with " + io::text_of(change);
   text += fmt::format("; global batch of {} {}", rounded(static_cast<double>(plans.batch_tokens)), plans.counted);
   if (plans.goal.critical_batch)
     text +=
@@ -215,9 +215,9 @@ std::string premises(Plans const& plans) {
 Section command_section(Plans const& plans) {
   auto section = Section{.title = "The first one, step by step"};
   section.code.push_back("twinstep simulate " + reports::shell_word(plans.scenario));
-  for (auto const& setting : plans.plans.front().settings) {
+  for (auto const& change : plans.plans.front().changes) {
     section.code.back() += " \\";
-    section.code.push_back("  --set " + reports::quoted_in_shell(setting));
+    section.code.push_back("  " + reports::option_in_shell(change));
   }
   return section;
 }

@@ -180,7 +180,7 @@ void add_assumptions(Page& page, std::string_view title, std::vector<reports::As
     table.rows.push_back({assumption.what, time_text(assumption.step_time),
                           fmt::format("{:+.1f} %", (assumption.throughput - 1) * 100)});
     section.code.push_back("# " + assumption.what);
-    section.code.push_back("--set " + reports::quoted_in_shell(io::text_of(assumption.otherwise)));
+    section.code.push_back(reports::option_in_shell(assumption.otherwise));
   }
 }
 

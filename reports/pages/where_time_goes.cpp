@@ -95,7 +95,7 @@ void add_changes(reports::Section& section, reports::Why const& why) {
                           reports::time_text(why.step_time - change.step_time),
                           change.is_hardware ? "hardware" : "software"});
     section.code.push_back("# " + change.name);
-    for (auto const& setting : change.settings) section.code.push_back("--set " + reports::quoted_in_shell(setting));
+    for (auto const& each : change.changes) section.code.push_back(reports::option_in_shell(each));
   }
 }
 

@@ -38,12 +38,16 @@ PlannedStep step_on(std::int64_t gpus) {
                      .gpu_hours = 192,
                      .cost = Money{480, "USD"},
                      .energy_kwh = 134.5},
-          .settings = {"cluster.nodes=1", R"(strategy={"name": "fsdp2"})"}};
+          .changes = io::read_changes("set", {"cluster.nodes=1", R"(strategy={"name": "fsdp2"})"})};
 }
 
 /// Plans in which nothing is as it would be without being read.
 Plans all_of_it() {
-  auto plans = Plans{.model = "m", .scenario = "s.json", .settings = {"a=1"}, .headroom = 0.05, .batch_tokens = 4096};
+  auto plans = Plans{.model = "m",
+                     .scenario = "s.json",
+                     .changes = io::read_changes("set", {"a=1"}),
+                     .headroom = 0.05,
+                     .batch_tokens = 4096};
   plans.counted = "samples";
   plans.goal = {.tokens = 1e12,
                 .deadline = Seconds{1e6},
