@@ -31,6 +31,7 @@ struct Bound {
 struct MicroBatchWork {
   Duration device;          ///< one kernel after another
   Duration host;            ///< to launch them
+  Bytes data;               ///< of the batch, on the device from before the step
   Bytes kept;               ///< on the device, when backward begins
   Bytes offloaded;          ///< to the host …
   std::int64_t copies = 0;  ///< … in so many copies

@@ -4,6 +4,7 @@
 #include <array>
 #include <compare>
 #include <iterator>
+#include <limits>
 #include <set>
 #include <utility>
 #include <variant>
@@ -31,8 +32,8 @@ bool run_alike(Simulated const& a, Simulated const& b) {
 class BestFirst {
  public:
   BestFirst(Scenario const& scenario, Space const& space, std::size_t wanted, std::size_t at_once,
-            std::function<void()> const& progress)
-      : scenario_{scenario}, space_{space}, wanted_{wanted}, at_once_{at_once}, progress_{progress} {}
+            std::function<void()> const& progress, std::size_t most = std::numeric_limits<std::size_t>::max())
+      : scenario_{scenario}, space_{space}, wanted_{wanted}, at_once_{at_once}, most_{most}, progress_{progress} {}
 
   void add(std::size_t candidate) { next_.insert({space_.candidates[candidate].bound.step_time, candidate}); }
 
@@ -59,7 +60,7 @@ class BestFirst {
   }
   std::vector<Place> take() {
     auto batch = std::vector<Place>{};
-    while (!next_.empty() && batch.size() < at_once_ && next_.begin()->bound < limit())
+    while (!next_.empty() && batch.size() < at_once_ && found_.simulations < most_ && next_.begin()->bound < limit())
       batch.push_back(next_.extract(next_.begin()).value());
     return batch;
   }
@@ -92,6 +93,7 @@ class BestFirst {
   Space const& space_;
   std::size_t wanted_;
   std::size_t at_once_;
+  std::size_t most_;  // simulations
   std::function<void()> const& progress_;
   std::set<Place> next_;
   Found found_;
@@ -116,11 +118,13 @@ Found simulate_best(Scenario const& scenario, Space const& space, std::size_t of
   return all;
 }
 
-std::optional<Simulated> find_fastest(Scenario const& scenario, Space const& space) {
+std::optional<Simulated> find_fastest(Scenario const& scenario, Space const& space, std::size_t& left) {
   auto const silent = std::function<void()>{};
-  auto search = BestFirst{scenario, space, 1, 1, silent};
+  auto search = BestFirst{scenario, space, 1, 1, silent, left};
   for (std::size_t i = 0; i < space.candidates.size(); ++i) search.add(i);
-  auto plans = search.found().plans;
+  auto found = search.found();
+  left -= std::min(left, found.simulations);
+  auto& plans = found.plans;
   return plans.empty() ? std::nullopt : std::optional{std::move(plans.front())};
 }
 

@@ -23,8 +23,9 @@ struct Found {
 [[nodiscard]] Found simulate_best(Scenario const& scenario, Space const& space, std::size_t of_each,
                                   std::function<void()> const& progress = {});
 
-/// The fastest candidate of all that fits; nothing if none does. Looks at one after another, so none in vain.
-[[nodiscard]] std::optional<Simulated> find_fastest(Scenario const& scenario, Space const& space);
+/// The fastest candidate of all that fits; nothing if none does, or none of those that were simulated before `left`
+/// came to nothing. Looks at one after another, so none in vain.
+[[nodiscard]] std::optional<Simulated> find_fastest(Scenario const& scenario, Space const& space, std::size_t& left);
 
 /// A candidate that fits: of those whose bound leaves room the fastest come first, then those whose bound holds least.
 /// Nothing if none does.

@@ -87,7 +87,9 @@ Bound StepFrame::around(MicroBatchWork const& work, std::int64_t micro_batches) 
     time = std::max(time, (copy_start_ * work.copies + transfer_time(work.offloaded, rate_to_host_)) * micro_batches);
   auto const kept =
       Bound{time, between_.device + work.kept, between_.host + work.offloaded - work.last_offloaded, between_.nvme};
-  return held_ & kept;
+  auto bound = held_ & kept;
+  bound.device += work.data * micro_batches;
+  return bound;
 }
 
 }  // namespace twinstep::explore::plan

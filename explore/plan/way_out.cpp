@@ -49,12 +49,13 @@ std::optional<Plan> with_strategy_of(Plan const& choice, Plan const& asked) {
   return plan;
 }
 
-/// How many settings of the strategy, its groups and places of states differ.
+/// How many settings of the strategy, its groups and places of states differ; another framework counts as one too.
 int strategy_changes(Plan const& from, Plan const& to) {
   auto const& [a, b] = std::pair{from.states.offload, to.states.offload};
   auto const is_same = from.strategy.name() == to.strategy.name();
   auto const& expected = is_same ? from.strategy : strategies::Strategy{to.strategy.name()};
-  return static_cast<int>(!is_same) + static_cast<int>(to.strategy != expected) +
+  auto const is_related = from.strategy.traits().family == to.strategy.traits().family;
+  return static_cast<int>(!is_related) + static_cast<int>(!is_same) + static_cast<int>(to.strategy != expected) +
          static_cast<int>(to.parallel.shard_group != from.parallel.shard_group) +
          static_cast<int>(a.optimizer != b.optimizer || a.parameters != b.parameters);
 }
@@ -83,19 +84,23 @@ class Around {
     space_.capacity = plan::capacity_of(scenario.cluster->node());
   }
 
+  /// Whether all that bounds leave was simulated.
+  [[nodiscard]] bool is_exhausted() const { return left_ > 0; }
+
   std::optional<Simulated> nearest_that_fits() {
     for (auto changes = 1; changes <= kMostChanges; ++changes) {
       space_.candidates.clear();
       for (auto const& strategy : strategies_)
         for (auto const& work : works_)
           if (strategy.changes + work.changes == changes) consider(strategy.plan, work.choice);
-      if (auto found = plan::find_fastest(scenario_, space_)) return found;
+      if (auto found = plan::find_fastest(scenario_, space_, left_)) return found;
     }
     return std::nullopt;
   }
 
  private:
-  static constexpr auto kMostChanges = 4 + 4;  // of strategy and of work
+  static constexpr auto kMostSimulations = std::size_t{32};
+  static constexpr auto kMostChanges = 5 + 4;  // of strategy and of work
 
   struct Strategy {
     Plan plan;
@@ -162,6 +167,7 @@ class Around {
   }
 
   Scenario const& scenario_;
+  std::size_t left_ = kMostSimulations;
   std::int64_t samples_;  // of a rank
   strategies::ModelWork hollow_;
   std::vector<Strategy> strategies_;
@@ -189,9 +195,11 @@ std::string changes_text(Plan const& asked, Plan const& plan) {
 }
 
 std::string find_way_out(Scenario const& scenario) try {
-  if (auto const found = Around{scenario}.nearest_that_fits())
+  auto around = Around{scenario};
+  if (auto const found = around.nearest_that_fits())
     return fmt::format("{} would fit ({}, {} a step)", changes_text(scenario.plan, found->candidate.plan),
                        reports::memory_text(found->summary.peak.total()), reports::time_text(found->summary.step_time));
+  if (!around.is_exhausted()) return "none of the nearest plans fits: search for one, or use more GPUs";
   auto const has_sequences = std::holds_alternative<strategies::Transformer>(scenario.model);
   return fmt::format(
       "no strategy fits on these GPUs, at any micro-batch, however much is recomputed or offloaded: use "

@@ -89,12 +89,20 @@ class Summing {
     return input != work.slots.end() ? size_of(input->type) * input->elements : Bytes{};
   }
 
+  [[nodiscard]] static Bytes data_of(UnitWork const& work) {
+    auto bytes = Bytes{};
+    for (auto const& slot : work.slots)
+      if (slot.kind == SlotKind::kData) bytes += size_of(slot.type) * slot.elements;
+    return bytes;
+  }
+
   void add(std::size_t unit) {
     auto const kind = static_cast<std::size_t>(model_.units[unit].kind);
     auto const& work = model_.kinds[kind];
     auto const& recomputation = recomputed_.of(unit);
     auto [kernels, kept, stored, tensors] = again(work, recomputation);
     kernels += passes_[kind];
+    sum_.data += data_of(work);
     sum_.device += kernels.device;
     sum_.host += kernels.host;
     if (recomputation.keeps_input && recomputed_.segment_begin(unit) == unit) {

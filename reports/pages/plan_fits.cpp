@@ -27,7 +27,7 @@ std::string with_plan(PlannedStep const& plan, std::string_view what) {
 /// What stands behind the plan that fits; without the plan that ends in time where it is the same.
 std::string in_time(MinimumGpus const& minimum) {
   if (!minimum.meet_deadline) return fmt::format("; none of up to {} end in time", whole_text(minimum.most));
-  if (minimum.meet_deadline->settings == minimum.fit->settings) return ", and end in time";
+  if (io::texts_of(minimum.meet_deadline->changes) == io::texts_of(minimum.fit->changes)) return ", and end in time";
   return fmt::format("; {}", with_plan(*minimum.meet_deadline, "end in time"));
 }
 

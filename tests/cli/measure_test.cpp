@@ -226,7 +226,7 @@ TEST_CASE("measure refuses wrong options before anything starts", "[cli][measure
            {joined(sound, {"--out", ""}), "found an empty name"},
            {joined(sound, {"--cluster", "dgx-h100"}), "--cluster"},
            {joined(sound, {"--cluster", "[1]"}), "expected the physical facts of the machine"},
-           {joined(sound, {"--cluster", R"({"gpu": 3})"}), "/gpu: found 3"},
+           {joined(sound, {"--cluster", R"({"gpu": 3, "gpus_per_node": 8})"}), "/gpu: found 3"},
            {{"compute", "--backend", "gloo", "--shapes", "64,64"}, "expected m,n,k;m,n,k"},
            {{"compute", "--backend", "gloo", "--shapes", "64,64,0"}, "whole numbers above zero"},
            {{"compute", "--backend", "gloo", "--like", folder.path("none.json")}, "none.json"},

@@ -17,5 +17,6 @@ done
 cat > sweep.in.json <<END
 {"base": "scenario.in.json", "axes": {"cluster.nodes": [1, 2]}}
 END
-"$twinstep" sweep sweep.in.json --out sweep.in.sqlite --resume > /dev/null
+rm -f sweep.in.sqlite  # of an earlier build
+"$twinstep" sweep sweep.in.json --out sweep.in.sqlite > /dev/null
 "$twinstep" report all_reduce.in.json all_gather.in.json plan.in.json sweep.in.sqlite --out results.html --json results.json
