@@ -49,13 +49,19 @@ std::optional<Plan> with_strategy_of(Plan const& choice, Plan const& asked) {
   return plan;
 }
 
+/// The strategy with the options that it has where nobody changes them.
+strategies::Strategy unchanged(Plan const& from, Plan const& to) {
+  auto const name = to.strategy.name();
+  return name == from.strategy.name() ? from.strategy : strategies::Strategy{name};
+}
+
 /// How many settings of the strategy, its groups and places of states differ; another framework counts as one too.
 int strategy_changes(Plan const& from, Plan const& to) {
   auto const& [a, b] = std::pair{from.states.offload, to.states.offload};
   auto const is_same = from.strategy.name() == to.strategy.name();
-  auto const& expected = is_same ? from.strategy : strategies::Strategy{to.strategy.name()};
   auto const is_related = from.strategy.traits().family == to.strategy.traits().family;
-  return static_cast<int>(!is_related) + static_cast<int>(!is_same) + static_cast<int>(to.strategy != expected) +
+  return static_cast<int>(!is_related) + static_cast<int>(!is_same) +
+         static_cast<int>(to.strategy != unchanged(from, to)) +
          static_cast<int>(to.parallel.shard_group != from.parallel.shard_group) +
          static_cast<int>(a.optimizer != b.optimizer || a.parameters != b.parameters);
 }
@@ -183,7 +189,7 @@ std::string changes_text(Plan const& asked, Plan const& plan) {
   auto const add = [&](bool differs, std::string const& part) {
     if (differs && !part.empty()) text += " + " + part;
   };
-  add(plan.strategy != asked.strategy, plan::other_options(plan));
+  add(plan.strategy != unchanged(asked, plan), plan::other_options(plan));
   add(plan.parallel.shard_group != asked.parallel.shard_group,
       plan.parallel.shard_group > 0 ? fmt::format("groups of {}", plan.parallel.shard_group) : "no groups");
   auto const [before, after] = std::pair{work_of(asked), work_of(plan)};

@@ -172,28 +172,28 @@ TEST_CASE("a step that does not fit is an answer with its numbers", "[cli][simul
   CHECK(why.at("has_bytes").integer() == 80'000'000'000);
   CHECK(why.at("needs_bytes").integer() > why.at("has_bytes").integer());
   CHECK_FALSE(why.at("sentence").string().empty());
-  // Even sharded over 16 GPUs the states take 80 GB of each.
-  CHECK(answer.at("way_out").string() ==
-        "no strategy fits on these GPUs: use more of them, a smaller micro-batch or shorter sequences");
+  // Even sharded over 16 GPUs the states take 80 GB of each, but eight such shards lie easily in a host's 2 TB.
+  CHECK(answer.at("way_out").string().starts_with("fsdp1 + offload parameters would fit ("));
 }
 
 TEST_CASE("a model without sequences is not told to shorten them", "[cli][simulate]") {
-  // 2^24 samples of 4,096 numbers are 256 GiB in fp32; an RTX 4090 has 24.
+  // 2^24 samples of 4,096 numbers are 256 GiB in fp32, however they are cut into micro-batches; an RTX 4090 has 24.
   auto const outcome =
       run_twinstep({"simulate", "examples/mlp-10gbe.json", "--set", R"(strategy={"name": "zero-3"})", "--set",
                     "training.micro_batch=16777216", "--set", "training.global_batch=67108864", "--json"});
   CHECK(io::parse({"simulate --json", outcome.out}).at("way_out").string() ==
-        "no strategy fits on these GPUs: use more of them or a smaller micro-batch");
+        "no strategy fits on these GPUs, at any micro-batch, however much is recomputed or offloaded: use more of "
+        "them");
 }
 
 TEST_CASE("a step that does not fit comes with the nearest strategy that does", "[cli][simulate]") {
-  // LLaMA-2-7B: 16 bytes of 6.74e9 parameters are 108 GB; with sharded optimizer states 27 + 2.5 GB and the
-  // activations.
+  // LLaMA-2-7B: 16 bytes of 6.74e9 parameters are 108 GB. Sharded over 32 ranks they are 3.4 GB; the same framework
+  // does that.
   auto const outcome =
       run_twinstep({"simulate", "examples/llama-2-7b-4xh100.json", "--set", R"(strategy={"name": "ddp"})", "--json"});
   auto const answer = io::parse({"simulate --json", outcome.out});
   CHECK_FALSE(answer.at("fits").boolean());
-  CHECK(answer.at("way_out").string().starts_with("zero-1 would fit ("));
+  CHECK(answer.at("way_out").string().starts_with("fsdp1 would fit ("));
 }
 
 TEST_CASE("counts that do not divide are an answer", "[cli][simulate]") {

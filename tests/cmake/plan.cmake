@@ -2,7 +2,7 @@ find_package(TBB REQUIRED)
 
 twinstep_test(unit_plan
   SOURCES property/plan_bound_test.cpp unit/goodput_test.cpp unit/plan_goal_test.cpp
-          unit/plan_search_test.cpp unit/plan_what_if_test.cpp
+          unit/plan_search_test.cpp unit/plan_way_out_test.cpp unit/plan_what_if_test.cpp
   DEPENDS app_plan explore_plan reports TBB::tbb UPPER_FLOOR)
 
 # Runs whole steps beside parts of them.

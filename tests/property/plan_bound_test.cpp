@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <random>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -111,4 +112,42 @@ TEST_CASE("bounds are most of what is simulated", "[plan]") {
     std::ranges::sort(*shares);
     CHECK((*shares)[shares->size() / 2] > 0.9);
   }
+}
+
+namespace {
+
+/// What bounds a plan of one sequence at a time before its program is compiled, and what its step comes to.
+std::pair<plan::Bound, reports::Summary> bounded_and_simulated(std::vector<std::string> const& settings,
+                                                               strategies::StrategyName strategy,
+                                                               plan::WorkChoice const& work) {
+  auto asked = tests::plan_question("llama-2-7b-4xh100.json", settings);
+  asked.strategies = {strategy};
+  auto const space = plan::bound_all(asked);
+  auto const found = std::ranges::find_if(space.candidates, [&](plan::Candidate const& each) {
+    return each.plan == plan::with_choice(each.plan, work) && each.plan.parallel.shard_group == 0;
+  });
+  REQUIRE(found != space.candidates.end());
+  return {found->bound, plan::simulate(asked.scenario, *found)->summary};
+}
+
+}  // namespace
+
+TEST_CASE("a slow network bounds a step by what crosses it", "[plan]") {
+  // 8 x (4 x 4096^2 + 3 x 4096 x 11008) + 2 x 32000 x 4096 = 1.88e9 parameters, whose gradients ddp reduces in fp32:
+  // 7.5 GB. Each of two nodes sends as much to the other, by eight NICs of 1.25 GB/s: 0.75 s.
+  auto const [bound, summary] = bounded_and_simulated(
+      {tests::kEightLayers, "cluster.nodes=2", "cluster.node.nic=10 Gb/s", "training.global_batch=16"},
+      strategies::StrategyName::kDdp, {});
+  CHECK(to_seconds(bound.step_time).count() > 0.75);
+  CHECK(bound.step_time <= summary.step_time);
+}
+
+TEST_CASE("offloaded activations bound a step by their way to the host", "[plan]") {
+  // Recomputed blocks keep their input, 4096 x 4096 numbers of 2 bytes: eight are 268 MB, which take 134 ms at 2 GB/s.
+  auto const [bound, summary] = bounded_and_simulated(
+      {tests::kEightLayers, "cluster.nodes=1", "cluster.node.pcie=16 Gb/s", "training.global_batch=8",
+       "training.sequence_length=4096"},
+      strategies::StrategyName::kFsdp2, {.recompute = strategies::Recompute::kFull, .offloads_activations = true});
+  CHECK(to_seconds(bound.step_time).count() > 0.134);
+  CHECK(bound.step_time <= summary.step_time);
 }
