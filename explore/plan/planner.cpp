@@ -113,7 +113,7 @@ void judge(Plans& plans) {
   if (reports::misses_of(*thriftiest.job, plans.goal).over_energy_kwh)
     plans.verdict.push_back(energy_verdict(*plans.goal.most_energy_kwh, thriftiest));
   if (plans.verdict.empty())
-    plans.verdict.push_back("No plan reaches all limits together: see the front of time and cost.");
+    plans.verdict.emplace_back("No plan reaches all limits together: see the front of time and cost.");
 }
 
 void add_search(ClusterSearch& search, std::size_t of_each, Plans& plans) {

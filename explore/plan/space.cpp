@@ -48,8 +48,8 @@ class Choices {
   [[nodiscard]] std::vector<Plan> take() && { return std::move(choices_); }
 
  private:
-  void add(Strategy strategy, Offload offload = {}, std::int64_t shard_group = 0) {
-    choices_.push_back({.strategy = std::move(strategy),
+  void add(Strategy const& strategy, Offload offload = {}, std::int64_t shard_group = 0) {
+    choices_.push_back({.strategy = strategy,
                         .parallel = {.ranks = layout_.ranks, .shard_group = shard_group},
                         .states = {.offload = offload}});
   }
@@ -161,7 +161,7 @@ struct AddOptions {
 };
 
 io::Node recompute_node(strategies::Kernels const& kernels) {
-  auto const what = io::value_node(name_of(kernels.recompute));
+  auto what = io::value_node(name_of(kernels.recompute));
   auto const& [every, segment, first] = kernels.recompute_scope;
   if (segment > 1) return io::value_node({{"what", what}, {"segment", io::value_node(segment)}});
   if (every > 1) return io::value_node({{"what", what}, {"every", io::value_node(every)}});

@@ -145,7 +145,8 @@ class AccelerateReader {
     if (place != 1) return;
     constexpr std::int64_t kDefault = 100'000'000;
     auto const least = fsdp.find("fsdp_min_num_params");
-    out_.strategy.put("wrap", least.value_or(*policy), std::max(least ? least->integer() : kDefault, std::int64_t{1}));
+    out_.strategy.put("wrap", least.value_or(*policy),
+                      std::max(least ? least->integer_from(0) : kDefault, std::int64_t{1}));
     out_.warnings.push_back(at_place_of(
         *policy,
         "\"SIZE_BASED_WRAP\" is followed down to layers: an MLP or a matrix that is large enough by itself is "

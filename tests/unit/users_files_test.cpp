@@ -227,6 +227,8 @@ TEST_CASE("accelerate's wrapping policies say which units FSDP makes", "[import]
   CHECK(wraps_from("  fsdp_auto_wrap_policy: SIZE_BASED_WRAP\n") == 100'000'000);
   CHECK(wraps_from("  fsdp_auto_wrap_policy: SIZE_BASED_WRAP\n  fsdp_min_num_params: 2000\n") == 2000);
   CHECK(wraps_from("  fsdp_auto_wrap_policy: 2\n  fsdp_min_num_params: 2000\n") == 2000);
+  CHECK_THROWS_WITH(wraps_from("  fsdp_auto_wrap_policy: SIZE_BASED_WRAP\n  fsdp_min_num_params: -5\n"),
+                    Contains(":5:") && Contains("found -5"));
 }
 
 TEST_CASE("a count that is none is refused with its line", "[import]") {
