@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <iostream>
@@ -20,6 +18,7 @@
 
 #include "app/cli/subcommands.hpp"
 #include "app/commands.hpp"
+#include "app/manners.hpp"
 #include "app/output.hpp"
 #include "sim/base/build.hpp"
 #include "sim/base/check.hpp"
@@ -38,47 +37,6 @@ Ask, change the question, see the step:
   twinstep simulate SCENARIO.json --set cluster.nodes=16 --json
   twinstep simulate SCENARIO.json --trace step.trace.json
 `twinstep help SUBCOMMAND` tells more.)";
-
-/// "help X" is "X --help", as git has it; "-" is standard input, or standard output after an option that names a file
-/// to write.
-std::vector<std::string> read_manners(std::vector<std::string> arguments) {
-  if (!arguments.empty() && arguments.front() == "help") {
-    arguments.erase(arguments.begin());
-    arguments.emplace_back("--help");
-  }
-  auto const writes = [is_report = !arguments.empty() && arguments.front() == "report"](std::string_view option) {
-    constexpr auto kWriters =
-        std::to_array<std::string_view>({"--out", "--trace", "--report", "--markdown", "--csv", "--jsonl"});
-    return std::ranges::find(kWriters, option) != kWriters.end() || (is_report && option == "--json");
-  };
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    auto& argument = arguments[i];
-    if (argument == "-")
-      argument = i > 0 && writes(arguments[i - 1]) ? "/dev/stdout" : "/dev/stdin";
-    else if (argument.ends_with("=-") && writes(std::string_view{argument}.substr(0, argument.size() - 2)))
-      argument.replace(argument.size() - 1, 1, "/dev/stdout");
-  }
-  return arguments;
-}
-
-/// Takes --color out of the arguments, wherever it stands, and leaves its wish where `standard_output_style` looks.
-void take_color(std::vector<std::string>& arguments) {
-  constexpr std::string_view kOption = "--color";
-  auto const at = std::ranges::find_if(
-      arguments, [&](std::string const& argument) { return argument == kOption || argument.starts_with("--color="); });
-  if (at == arguments.end()) return;
-  auto const has_value = at->size() > kOption.size();
-  auto const end = has_value || at + 1 == arguments.end() ? at + 1 : at + 2;
-  auto const when = has_value ? at->substr(kOption.size() + 1) : end == at + 2 ? *(at + 1) : std::string{};
-  if (when != "auto" && when != "always" && when != "never")
-    throw InputError{
-        fmt::format("--color: found {}, expected auto, always or never; choose one of them", twinstep::quoted(when))};
-  arguments.erase(at, end);
-  if (when == "never") setenv("NO_COLOR", "1", 1);
-  if (when != "always") return;
-  unsetenv("NO_COLOR");
-  setenv("CLICOLOR_FORCE", "1", 1);
-}
 
 /// The first argument that looks like an option and is none.
 std::string unknown_option(CLI::App const& program) {
@@ -141,8 +99,7 @@ std::string version_text() {
 }
 
 int run(std::vector<std::string> arguments) {
-  arguments = read_manners(std::move(arguments));
-  take_color(arguments);
+  arguments = without_manners(std::move(arguments));
   auto exit_code = int{kDone};
   auto program = CLI::App{
       "twinstep predicts how long a training step takes on a cluster, whether it fits,\nand what it waits for.",

@@ -171,8 +171,8 @@ class FluidNetwork {
   std::vector<Ceiling> limits_;           // of the component's activities, lowest first
   std::vector<Ceiling> full_at_;          // heap: contended resources of the component; levels may have risen since
   static constexpr auto kTaskBits = 6;
-  std::array<Task, 1U << kTaskBits>
-      tasks_;  // by a hash: what starts mostly is like something before; to divide is slow
+  // By a hash: what starts mostly is like something before, and to divide is slow.
+  std::array<Task, 1U << kTaskBits> tasks_;
   std::uint32_t stamp_ = 0;
   std::size_t growing_ = 0;  // activities of the component without a rate
 };

@@ -20,8 +20,8 @@ namespace twinstep::engine {
 struct TransferFlow {
   std::uint32_t phase = 0;
   std::vector<collectives::Load> loads;
-  double bytes =
-      0;  ///< that one rank sends or receives in this way: what of it shares a link with a copy counts as much
+  /// That one rank sends or receives in this way: what of it shares a link with a copy counts as much.
+  double bytes = 0;
   Duration least;
 };
 

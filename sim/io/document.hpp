@@ -108,9 +108,8 @@ class Node {
 /// What a text may look like.
 enum class Dialect : std::uint8_t {
   kJson,  ///< RFC 8259: our own files
-  /// What other programs read and write under the name of JSON: Hjson, as DeepSpeed reads it (comments, commas too many
-  /// or left out, keys and strings without quotes), and Python's NaN and Infinity. Source: https://hjson.github.io;
-  /// deepspeed/runtime/config.py, hjson.load; Python's json module.
+  /// What other programs read and write under the name of JSON: Hjson (comments, commas too many or left out, keys and
+  /// strings without quotes), and the NaN and Infinity of Python's json module. Source: https://hjson.github.io.
   kForeign
 };
 

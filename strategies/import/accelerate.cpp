@@ -132,17 +132,9 @@ class AccelerateReader {
   void read_wrapping(io::Node const& fsdp) {
     auto const policy = fsdp.find("fsdp_auto_wrap_policy");
     if (!policy) return;
-    constexpr auto kPolicies =
-        std::to_array<std::string_view>({"TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP"});
-    auto const is_number = policy->is(io::Node::Type::kNumber);
-    auto const place =
-        is_number ? policy->integer() - 1 : std::ranges::find(kPolicies, policy->string()) - kPolicies.begin();
-    if (place < 0 || place >= std::ssize(kPolicies))
-      policy->fail(fmt::format("found {}, expected a wrapping policy",
-                               is_number ? fmt::format("{}", place + 1) : quoted(policy->string())),
-                   fmt::format("known: {}", fmt::join(kPolicies, ", ")));
-    if (place == 2) out_.strategy.put("wrap", *policy, "none");
-    if (place != 1) return;
+    auto const name = wrapping_policy(*policy);
+    if (name == kNoWrap) out_.strategy.put("wrap", *policy, "none");
+    if (name != kSizeBasedWrap) return;
     constexpr std::int64_t kDefault = 100'000'000;
     auto const least = fsdp.find("fsdp_min_num_params");
     out_.strategy.put("wrap", least.value_or(*policy),
@@ -151,6 +143,22 @@ class AccelerateReader {
         *policy,
         "\"SIZE_BASED_WRAP\" is followed down to layers: an MLP or a matrix that is large enough by itself is "
         "no unit of its own"));
+  }
+
+  static constexpr std::string_view kSizeBasedWrap = "SIZE_BASED_WRAP";
+  static constexpr std::string_view kNoWrap = "NO_WRAP";
+
+  static std::string_view wrapping_policy(io::Node const& policy) {
+    constexpr auto kPolicies = std::to_array<std::string_view>({"TRANSFORMER_BASED_WRAP", kSizeBasedWrap, kNoWrap});
+    auto const is_number = policy.is(io::Node::Type::kNumber);
+    auto const known = std::ranges::find_if(kPolicies, [&](std::string_view const& each) {
+      return is_number ? policy.integer() == &each - kPolicies.data() + 1 : policy.string() == each;
+    });
+    if (known == kPolicies.end())
+      policy.fail(fmt::format("found {}, expected a wrapping policy",
+                              is_number ? fmt::format("{}", policy.integer()) : quoted(policy.string())),
+                  fmt::format("known: {}", fmt::join(kPolicies, ", ")));
+    return *known;
   }
 
   static bool is_on(io::Node const& object, char const* key) {

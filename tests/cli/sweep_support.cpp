@@ -24,6 +24,14 @@ std::string sweep_of_everything() {
     "constraints": ["training.global_batch < 32 * cluster.nodes"])");
 }
 
+explore::sweep::Results swept(Scratch const& folder, std::string const& sweep) {
+  auto const out = folder.path("results.sqlite");
+  auto const outcome = run_twinstep({"sweep", folder.write("sweep.json", sweep), "--out", out});
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_code == 0);
+  return explore::sweep::read_results(out);
+}
+
 pid_t start_twinstep(std::vector<std::string> const& arguments, std::string const& err) {
   auto words = arguments;
   words.insert(words.begin(), "twinstep");

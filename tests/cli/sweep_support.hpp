@@ -4,6 +4,7 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "explore/sweep/results.hpp"
 #include "tests/cli/run_twinstep.hpp"
 
 /// Sweeps for tests, and ways to run them that a person has beside the plain one.
@@ -14,6 +15,9 @@ namespace twinstep::tests {
 
 /// 72 points: some fit, some do not, some are infeasible, some wrong, some left out.
 [[nodiscard]] std::string sweep_of_everything();
+
+/// Runs a sweep into "results.sqlite" of the folder and reads it.
+[[nodiscard]] explore::sweep::Results swept(Scratch const& folder, std::string const& sweep);
 
 /// Starts twinstep and returns at once.
 [[nodiscard]] pid_t start_twinstep(std::vector<std::string> const& arguments, std::string const& err);

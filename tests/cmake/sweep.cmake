@@ -12,7 +12,7 @@ function(twinstep_sweep_test name)
   endif()
 endfunction()
 
-twinstep_sweep_test(cli_sweep cli/sweep_test.cpp)
+twinstep_sweep_test(cli_sweep cli/sweep_results_file_test.cpp cli/sweep_test.cpp)
 find_package(MPI QUIET COMPONENTS CXX)
 if(MPI_CXX_FOUND)
   twinstep_sweep_test(cli_sweep_mpi cli/sweep_mpi_test.cpp)
