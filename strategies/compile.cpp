@@ -6,30 +6,26 @@
 
 #include <fmt/core.h>
 
+#include "strategies/mesh/stages.hpp"
 #include "strategies/mesh/step.hpp"
+#include "strategies/plan/planned_work.hpp"
 
 namespace twinstep::strategies {
 namespace {
 
 using namespace program;
 
-/// The derivative of the mean squared error over the global batch, where strategies add up gradients; where they
-/// average them over ranks, that over the batch of one rank.
-double loss_scale(ModelSpec const& model, Plan const& plan) {
-  auto const* mlp = std::get_if<Mlp>(&model);
-  if (mlp == nullptr) return 1;
-  auto const averaged = plan.strategy.traits().averages_gradients ? static_cast<double>(plan.parallel.ranks) : 1;
-  return 2.0 * averaged / (static_cast<double>(plan.batch.global_batch) * static_cast<double>(mlp->widths.back()));
-}
-
 /// Every rank does the same, with the whole model.
 StepSpec step_of(ModelWork work, Plan const& plan, Schedule schedule) {
   auto const all = UnitRange{0, work.units.size()};
-  auto groups = RankGroups{plan.parallel.ranks, inner_group(plan)};
+  auto groups = RankGroups{plan.parallel.data, inner_group(plan)};
   auto step = StepSpec{.grids = {groups.grid()}};
   step.model_flops_per_micro_batch = work.model_flops_per_micro_batch;
-  step.roles.push_back(
-      {.name = "data-parallel rank", .model = std::move(work), .chunks = {all}, .schedule = std::move(schedule)});
+  step.roles.push_back({.name = "data-parallel rank",
+                        .where = {},
+                        .model = std::move(work),
+                        .chunks = {{.units = all, .before = {}, .after = {}}},
+                        .schedule = std::move(schedule)});
   step.sets.push_back(std::move(groups));
   return step;
 }
@@ -89,38 +85,35 @@ std::optional<Infeasible> find_long_sequence(ModelSpec const& model, Plan const&
 }
 
 std::optional<Infeasible> find_obstacle(ModelSpec const& model, Plan const& plan) {
-  if (auto const group = inner_group(plan); plan.parallel.ranks % group != 0)
-    return Infeasible{fmt::format("{} ranks do not divide into groups of {}", plan.parallel.ranks, group),
-                      fmt::format("use groups of {}", std::gcd(plan.parallel.ranks, group))};
-  auto const samples = plan.batch.micro_batch * plan.parallel.ranks;
+  if (auto const group = inner_group(plan); plan.parallel.data % group != 0)
+    return Infeasible{fmt::format("{} ranks do not divide into groups of {}", plan.parallel.data, group),
+                      fmt::format("use groups of {}", std::gcd(plan.parallel.data, group))};
+  auto const samples = plan.batch.micro_batch * plan.parallel.data;
   if (plan.batch.global_batch % samples != 0)
     return Infeasible{
         fmt::format("a global batch of {} does not divide into micro-batches of {} on {} ranks",
-                    plan.batch.global_batch, plan.batch.micro_batch, plan.parallel.ranks),
+                    plan.batch.global_batch, plan.batch.micro_batch, plan.parallel.data),
         fmt::format("use a multiple of {}, such as {}", samples, round_up(plan.batch.global_batch, samples))};
+  auto const* const transformer = std::get_if<Transformer>(&model);
+  if (transformer != nullptr && plan.parallel.model_ranks() > 1)
+    if (auto obstacle = find_mesh_obstacle(*transformer, plan)) return obstacle;
   return find_long_sequence(model, plan);
-}
-
-ModelWork planned_work(ModelSpec const& model, Plan const& plan) {
-  return work_of(model, {.micro_batch = plan.batch.micro_batch,
-                         .sequence_length = plan.batch.sequence_length,
-                         .compute_type = plan.kernels.precision,
-                         .gradient_type = plan.kernels.precision,
-                         .flash_attention = plan.kernels.flash_attention,
-                         .loss_scale = loss_scale(model, plan),
-                         .activation = plan.kernels.activation,
-                         .cross_entropy = plan.kernels.cross_entropy,
-                         .norms = plan.kernels.norms,
-                         .linear_type = plan.kernels.linear_type,
-                         .scaling = plan.kernels.scaling});
 }
 
 std::variant<StepProgram, Infeasible> compile(ModelSpec const& model, Plan const& plan, MicroBatches written) {
   if (auto const obstacle = find_obstacle(model, plan)) return *obstacle;
+  if (plan.parallel.pipeline.stages > 1) return write_step(mesh_step(std::get<Transformer>(model), plan), plan);
   auto const count = accumulation(plan);
   auto schedule =
       written == MicroBatches::kFew ? one_after_another_folded(count) : FoldedSchedule{one_after_another(count), 0, 0};
-  auto program = write_step(step_of(planned_work(model, plan), plan, std::move(schedule.passes)), plan);
+  auto step = StepSpec{};
+  if (plan.parallel.tensor > 1) {
+    step = mesh_step(std::get<Transformer>(model), plan);
+    step.roles.front().schedule = std::move(schedule.passes);
+  } else {
+    step = step_of(planned_work(model, plan), plan, std::move(schedule.passes));
+  }
+  auto program = write_step(std::move(step), plan);
   if (schedule.left_out > 0)
     program.repeat = Repeat{static_cast<std::int32_t>(schedule.stands_for_others), schedule.left_out};
   return program;

@@ -18,9 +18,6 @@ namespace twinstep::strategies {
 /// than the model's positions.
 [[nodiscard]] std::optional<Infeasible> find_obstacle(ModelSpec const& model, Plan const& plan);
 
-/// The kernels of one micro-batch of the plan on one rank, without what its strategy adds.
-[[nodiscard]] ModelWork planned_work(ModelSpec const& model, Plan const& plan);
-
 /// Which micro-batches a step is written with: all of them, or a few, of which one stands for the others
 /// (`program::Repeat`).
 enum class MicroBatches : std::uint8_t { kAll, kFew };

@@ -12,8 +12,8 @@ namespace twinstep::explore {
 
 std::shared_ptr<engine::Machine const> machine_of(Scenario const& scenario) {
   auto const& [cluster, plan] = std::tie(scenario.cluster, scenario.plan);
-  if (scenario.parts != nullptr) return scenario.parts->machine(cluster, plan.strategy.name(), plan.parallel.ranks);
-  return std::make_shared<engine::Machine const>(with_software(*cluster, plan.strategy.name()), plan.parallel.ranks);
+  if (scenario.parts != nullptr) return scenario.parts->machine(cluster, plan.strategy.name(), plan.parallel.world());
+  return std::make_shared<engine::Machine const>(with_software(*cluster, plan.strategy.name()), plan.parallel.world());
 }
 
 Outcome run_variation(Scenario const& scenario, engine::RunOptions options) {

@@ -78,7 +78,7 @@ Scenario common_of(io::Node const& document, std::string const& folder, std::sha
 
 std::string Scenario::title() const {
   return one_line(fmt::format("{}, {}, {} rank{} on {} × {} ({}){}", model_name(model), strategy_title,
-                              plan.parallel.ranks, plan.parallel.ranks == 1 ? "" : "s", cluster->nodes(),
+                              plan.parallel.world(), plan.parallel.world() == 1 ? "" : "s", cluster->nodes(),
                               cluster->node().name, cluster->name, network_is_free ? ", communication free" : ""));
 }
 

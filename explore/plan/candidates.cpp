@@ -25,10 +25,11 @@ std::vector<strategies::Plan> read_plans(Setup const& question, Space& space) {
   auto const& [scenario, training, searched] = question;
   auto plans = std::vector<strategies::Plan>{};
   auto const& node = scenario.cluster->node();
-  auto const layout = RankLayout{.ranks = scenario.plan.parallel.ranks,
+  auto const ranks = scenario.plan.parallel.world();
+  auto const layout = RankLayout{.ranks = ranks,
                                  .gpus_per_node = node.gpus,
                                  .has_drives = node.drives.has_value(),
-                                 .accumulates = scenario.plan.batch.global_batch > scenario.plan.parallel.ranks};
+                                 .accumulates = scenario.plan.batch.global_batch > ranks};
   for (auto& plan : strategy_choices(layout)) {
     auto const strategy = plan.strategy.name();
     auto const is_tried = searched.empty() ? is_offered(strategy, scenario.model)
@@ -117,7 +118,7 @@ Space bound_all(Setup const& question) {
   if (plans.empty()) return space;
   auto const machines = Machines{question.scenario};
   auto const& model = question.scenario.model;
-  auto const samples = question.scenario.plan.batch.global_batch / question.scenario.plan.parallel.ranks;
+  auto const samples = question.scenario.plan.batch.global_batch / question.scenario.plan.parallel.world();
   auto const works = work_choices(model, samples, samples);
   auto const hollow = strategies::hollow_work(model, plans.front());
   auto const kind_of = [&](WorkChoice const& work) { return std::min(samples / work.micro_batch, StepFrame::kKinds); };

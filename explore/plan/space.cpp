@@ -50,7 +50,7 @@ class Choices {
  private:
   void add(Strategy const& strategy, Offload offload = {}, std::int64_t shard_group = 0) {
     choices_.push_back({.strategy = strategy,
-                        .parallel = {.ranks = layout_.ranks, .shard_group = shard_group},
+                        .parallel = {.data = layout_.ranks, .shard_group = shard_group},
                         .states = {.offload = offload}});
   }
   /// Alone and with groups of each size.

@@ -29,7 +29,7 @@ std::vector<OpId> begins_of_backward(StepProgram const& step) {
 StepFrame::StepFrame(strategies::ModelWork hollow, strategies::Plan plan, std::int64_t micro_batches,
                      engine::Machine const& machine, bool communication_is_free) {
   plan.batch.micro_batch = 1;
-  plan.batch.global_batch = plan.parallel.ranks * std::min(micro_batches, kKinds);
+  plan.batch.global_batch = plan.parallel.data * std::min(micro_batches, kKinds);
   auto const step = strategies::compile_around(std::move(hollow), std::move(plan));
   add_loads(step, machine, communication_is_free);
   add_memory(step, machine);

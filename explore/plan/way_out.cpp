@@ -83,7 +83,7 @@ class Around {
  public:
   explicit Around(Scenario const& scenario)
       : scenario_{scenario},
-        samples_{scenario.plan.batch.global_batch / scenario.plan.parallel.ranks},
+        samples_{scenario.plan.batch.global_batch / scenario.plan.parallel.data},
         hollow_{strategies::hollow_work(scenario.model, scenario.plan)} {
     add_strategies();
     add_works();
@@ -122,7 +122,7 @@ class Around {
     auto const& asked = scenario_.plan;
     auto const& node = scenario_.cluster->node();
     strategies_.push_back({asked, 0});
-    for (auto const& choice : plan::strategy_choices({.ranks = asked.parallel.ranks,
+    for (auto const& choice : plan::strategy_choices({.ranks = asked.parallel.data,
                               .gpus_per_node = node.gpus,
                               .has_drives = node.drives.has_value(),
                               .accumulates = samples_ > 1})) {
@@ -200,7 +200,14 @@ std::string changes_text(Plan const& asked, Plan const& plan) {
   return text;
 }
 
-std::string find_way_out(Scenario const& scenario) try {
+/// The question with all ranks data-parallel: what is searched around.
+Scenario without_mesh(Scenario scenario) {
+  scenario.plan.parallel = {.data = scenario.plan.parallel.world()};
+  return scenario;
+}
+
+std::string find_way_out(Scenario const& asked) try {
+  auto const scenario = asked.plan.parallel.model_ranks() > 1 ? without_mesh(asked) : asked;
   auto around = Around{scenario};
   if (auto const found = around.nearest_that_fits())
     return fmt::format("{} would fit ({}, {} a step)", changes_text(scenario.plan, found->candidate.plan),

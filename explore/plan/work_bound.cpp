@@ -6,6 +6,7 @@
 #include "explore/plan/bound.hpp"
 #include "strategies/compile.hpp"
 #include "strategies/parts/recompute.hpp"
+#include "strategies/plan/planned_work.hpp"
 
 namespace twinstep::explore::plan {
 namespace {

@@ -50,7 +50,7 @@ Job job_of(Answered const& question, std::size_t place, Growth growth, std::int6
   auto const& plan = scenario.plan;
   // Whole batches: what does not divide as given has no curve.
   auto const batch =
-      growth == Growth::kStrong ? plan.batch.global_batch : plan.batch.global_batch * gpus / plan.parallel.ranks;
+      growth == Growth::kStrong ? plan.batch.global_batch : plan.batch.global_batch * gpus / plan.parallel.world();
   return {place, nodes, gpus, batch};
 }
 

@@ -49,7 +49,7 @@ class Candidates {
     auto members = std::vector<std::pair<std::string_view, io::Node>>{
         {"name", io::value_node(name)},
         {"recompute", io::value_node(name_of(plan_.kernels.recompute))},
-        {"ranks", io::value_node(plan_.parallel.ranks)}};
+        {"ranks", io::value_node(plan_.parallel.world())}};
     if (shard_group) members.emplace_back("shard_group", io::value_node(*shard_group));
     return io::change_to(path_, io::value_node(members));
   }
@@ -61,7 +61,7 @@ class Candidates {
         add(fmt::format("{} in place of {}", name_of(name), name_of(plan_.strategy)), {strategy(name_of(name))});
     }
     auto const gpus = scenario_.cluster->node().gpus;
-    if (plan_.parallel.ranks > gpus && plan_.parallel.shard_group != gpus && gpus > 1)
+    if (plan_.parallel.world() > gpus && plan_.parallel.shard_group != gpus && gpus > 1)
       add("fsdp2 that shards inside a node (HSDP)", {strategy("fsdp2", gpus)});
   }
 
@@ -73,7 +73,7 @@ class Candidates {
   }
 
   void add_training() {
-    auto const at_once = plan_.batch.micro_batch * plan_.parallel.ranks;
+    auto const at_once = plan_.batch.micro_batch * plan_.parallel.data;
     if (plan_.batch.global_batch % (2 * at_once) == 0)
       add(fmt::format("micro-batches of {}", 2 * plan_.batch.micro_batch),
           {change("training.micro_batch", 2 * plan_.batch.micro_batch)});
@@ -86,7 +86,7 @@ class Candidates {
   }
 
   void add_hardware() {
-    if (plan_.parallel.ranks <= scenario_.cluster->node().gpus) return;
+    if (plan_.parallel.world() <= scenario_.cluster->node().gpus) return;
     auto const twice = [](char const* path, BytesPerSecond one_way) {
       return change(path, std::string_view{fmt::format("{:.0f} Gb/s", 2 * one_way.count() * 8e-9)});
     };

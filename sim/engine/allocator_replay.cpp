@@ -25,8 +25,9 @@ AllocatorReplay::AllocatorReplay(Role const& role, std::span<Bytes const> sizes,
 AllocatorReplay::Request AllocatorReplay::request_of(Role const& role, Buffer const& buffer, Bytes size) {
   if (buffer.space != MemorySpace::kDevice) return {};
   auto const makes_itself = !buffer.is_persistent && buffer.first_use.exists();
-  auto const stream = makes_itself ? role.operations[buffer.first_use.index()].stream : StreamId{};
-  return {size, stream.exists() ? stream : StreamId{0}, buffer.crosses_streams};
+  auto const stream =
+      makes_itself && buffer.is_recorded ? role.operations[buffer.first_use.index()].stream : StreamId{};
+  return {size, stream.exists() ? stream : StreamId{0}, buffer.returns_late()};
 }
 
 void AllocatorReplay::make_persistent(Role const& role, RepeatedBuffers const& repeated) {

@@ -59,7 +59,7 @@ BuffersOfRole::BuffersOfRole(Role const& role)
     auto const& buffer = role.buffers[i];
     if (buffer.is_persistent || !buffer.first_use.exists()) continue;
     taken_.add(buffer.first_use, i);
-    (buffer.crosses_streams ? given_back_at_end_ : given_back_at_issue_).add(buffer.last_use, i);
+    (buffer.returns_late() ? given_back_at_end_ : given_back_at_issue_).add(buffer.last_use, i);
   }
 }
 

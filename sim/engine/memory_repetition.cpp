@@ -36,7 +36,7 @@ class Repeater {
   [[nodiscard]] Buffer const& buffer(BufferEvent const& event) const { return role_.buffers[event.buffer]; }
   /// Whether it happens when an operation ends, rather than when the host issues it.
   [[nodiscard]] bool is_of_device(BufferEvent const& event) const {
-    return event.kind == kGivenBack && buffer(event).crosses_streams;
+    return event.kind == kGivenBack && buffer(event).returns_late();
   }
   [[nodiscard]] OpId operation(BufferEvent const& event) const {
     return event.kind == kTaken ? buffer(event).first_use : buffer(event).last_use;
@@ -64,7 +64,7 @@ class Repeater {
     if (one.kind != next.kind || next.time - one.time != host_.period) return false;
     if (is_of_device(one) && host_.runs_ahead(repetition_)) return false;
     return sizes_[one.buffer] == sizes_[next.buffer] && a.category == b.category && a.space == b.space &&
-           a.crosses_streams == b.crosses_streams;
+           a.returns_late() == b.returns_late();
   }
 
   [[nodiscard]] bool leaves_nothing(RepeatedEvents const& repeated) const {

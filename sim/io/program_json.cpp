@@ -157,8 +157,9 @@ void ProgramWriter::write_role(Role const& role) {
 void ProgramWriter::write_buffer(Buffer const& buffer) {
   put(R"({{"name": {})", text(buffer.name));
   write_scope(buffer.scope);
-  put(R"(, "elements": {}, "type": {}, "category": {}, "space": {}{}}})", value(buffer.elements), word(buffer.type),
-      word(buffer.category), word(buffer.space), buffer.is_persistent ? R"(, "is_persistent": true)" : "");
+  put(R"(, "elements": {}, "type": {}, "category": {}, "space": {}{}{}}})", value(buffer.elements), word(buffer.type),
+      word(buffer.category), word(buffer.space), buffer.is_persistent ? R"(, "is_persistent": true)" : "",
+      buffer.is_recorded ? "" : R"(, "is_recorded": false)");
 }
 
 void ProgramWriter::write_operation(Role const& role, Operation const& op) {

@@ -41,6 +41,11 @@ void RoleBuilder::wait(StreamId stream, OpId op) {
   pending_waits_[stream.index()].push_back(op);
 }
 
+void RoleBuilder::follow(StreamId stream, StreamId other) {
+  if (auto const last = last_on(other); last.exists()) wait(stream, last);
+  for (auto const op : pending_waits_[other.index()]) wait(stream, op);
+}
+
 OpId RoleBuilder::append(Operation op, std::span<OpId const> waits, std::span<Access const> accesses) {
   auto const id = OpId{role_->operations.size()};
   op.scope = scope_;

@@ -43,6 +43,10 @@ class RoleBuilder {
   /// Everything added to `stream` from now on comes after `op`, whatever stream that is on.
   void wait(StreamId stream, OpId op);
 
+  /// Everything added to `stream` from now on comes after all that `other` holds, and after what the next operation on
+  /// `other` waits for.
+  void follow(StreamId stream, StreamId other);
+
   OpId add(StreamId stream, NameId name, Work const& work, std::span<Access const> accesses,
            std::uint32_t launches = 1);
   OpId add(StreamId stream, NameId name, Work const& work, std::initializer_list<Access> accesses,

@@ -17,7 +17,7 @@ class Matcher {
       : program_{program}, projection_{projection}, findings_{findings} {}
 
   void compare_collectives(CommunicatorId communicator, std::vector<std::vector<Participant>> const& by_cell);
-  void compare_messages(CellId from, CellId to, Communications::Pair const& pair);
+  void compare_messages(Communications::Ends const& of, Communications::Pair const& pair);
 
  private:
   void expect_one_root(CommunicatorId communicator, std::size_t number, Participant const& participant);
@@ -100,16 +100,16 @@ void Matcher::compare_collectives(CommunicatorId communicator, std::vector<std::
   }
 }
 
-void Matcher::compare_messages(CellId from, CellId to, Communications::Pair const& pair) {
-  auto const ends = fmt::format("from {} to {}", projection_.describe(from), projection_.describe(to));
+void Matcher::compare_messages(Communications::Ends const& of, Communications::Pair const& pair) {
+  auto const& [communicator, from, to] = of;
+  auto const ends = fmt::format("on communicator \"{}\" from {} to {}", name(communicator), projection_.describe(from),
+                                projection_.describe(to));
   auto const& [sends, receives] = pair;
   for (std::size_t k = 0; k < std::min(sends.size(), receives.size()); ++k) {
     auto const& send = std::get<PointToPoint>(*sends[k].part);
     auto const& receive = std::get<PointToPoint>(*receives[k].part);
-    auto const sent = fmt::format("{} {} on communicator \"{}\"", on(from, send.elements), name_of(send.type),
-                                  name(send.communicator));
-    auto const received = fmt::format("{} {} on communicator \"{}\"", on(to, receive.elements), name_of(receive.type),
-                                      name(receive.communicator));
+    auto const sent = fmt::format("{} {}", on(from, send.elements), name_of(send.type));
+    auto const received = fmt::format("{} {}", on(to, receive.elements), name_of(receive.type));
     if (sent == received) continue;
     findings_.push_back(fmt::format("message #{} {}: {} sends {}, but {} receives {}", k, ends, op_of(sends[k]), sent,
                                     op_of(receives[k]), received));
@@ -129,7 +129,7 @@ std::vector<std::string> find_mismatches(StepProgram const& program) {
   auto matcher = Matcher{program, projection, findings};
   for (std::size_t i = 0; i < program.communicators.size(); ++i)
     matcher.compare_collectives(CommunicatorId{i}, communications.collectives[i]);
-  for (auto const& [ends, pair] : communications.messages) matcher.compare_messages(ends.first, ends.second, pair);
+  for (auto const& [ends, pair] : communications.messages) matcher.compare_messages(ends, pair);
   if (!findings.empty()) return findings;
   return find_stuck(program, projection, find_meetings(communications, projection));
 }

@@ -11,8 +11,8 @@ namespace twinstep::program {
 ///
 ///   1. All members of a communicator's group issue the same sequence of collectives: kind, elements, type, reduction
 ///      and root (of all_to_all, whose ranks may send different amounts, kind and type).
-///   2. For each ordered pair of ranks, the k-th send meets a k-th receive on the same communicator, with the same
-///      elements and type.
+///   2. For each communicator and ordered pair of ranks, the k-th send meets a k-th receive with the same elements and
+///      type.
 ///   3. If these hold, the program is run without time. A collective needs all members, and its turn on the
 ///      communicator; a message needs both ends; an operation with several parts ends when all of them have met. If the
 ///      run gets stuck, every communication that someone waits in says who has not come, and where they are.

@@ -26,9 +26,9 @@ Communications list_communications(StepProgram const& program, Projection const&
         auto const place = program.evaluate(message.peer, rank);
         auto const peer = projection.cell_of(program.grids.rank_in_group(rank, along, place));
         if (message.sends)
-          out.messages[{cell, peer}].sends.push_back(participant);
+          out.messages[{message.communicator, cell, peer}].sends.push_back(participant);
         else
-          out.messages[{peer, cell}].receives.push_back(participant);
+          out.messages[{message.communicator, peer, cell}].receives.push_back(participant);
       }
     }
   }
@@ -56,8 +56,7 @@ std::vector<Meeting> find_meetings(Communications const& communications, Project
     auto const first = out.size();
     for (auto const* side : {&pair.sends, &pair.receives})
       for (std::size_t k = 0; k < side->size(); ++k) {
-        auto const communicator = std::get<PointToPoint>(*(*side)[k].part).communicator;
-        if (first + k == out.size()) out.push_back({communicator, k, {ends.first, ends.second}, {}});
+        if (first + k == out.size()) out.push_back({ends.communicator, k, {ends.from, ends.to}, {}});
         out[first + k].participants.push_back((*side)[k]);
       }
   }

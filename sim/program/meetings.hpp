@@ -24,7 +24,13 @@ struct Communications {
     std::vector<Participant> sends;
     std::vector<Participant> receives;
   };
-  std::map<std::pair<CellId, CellId>, Pair> messages;  ///< by sender and receiver
+  struct Ends {
+    CommunicatorId communicator;
+    CellId from;
+    CellId to;
+    auto operator<=>(Ends const&) const = default;
+  };
+  std::map<Ends, Pair> messages;
 };
 
 /// A collective of one group, or a message between two cells.
@@ -41,8 +47,8 @@ struct Meeting {
 [[nodiscard]] Communications list_communications(StepProgram const& program, Projection const& projection);
 
 /// Puts together what belongs together: the k-th collective of each cell of a group, the k-th send and the k-th
-/// receive of a pair. The meetings of one group follow each other in order, and so do those of one pair. Cost: the
-/// communications of all cells.
+/// receive of a pair on one communicator. The meetings of one group follow each other in order, and so do those of one
+/// pair. Cost: the communications of all cells.
 [[nodiscard]] std::vector<Meeting> find_meetings(Communications const& communications, Projection const& projection);
 
 /// Runs the program without time and says where it gets stuck; empty if it does not. Requires meetings of which every

@@ -101,7 +101,8 @@ struct Collective {
   bool operator==(Collective const&) const = default;
 };
 
-/// One side of a message between two ranks. The k-th send from a to b meets the k-th receive at b from a.
+/// One side of a message between two ranks. The k-th send from a to b on a communicator meets the k-th receive at b
+/// from a on it.
 /// Operand: the region sent or received.
 struct PointToPoint {
   bool sends = true;

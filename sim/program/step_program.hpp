@@ -33,11 +33,18 @@ struct Buffer {
   MemoryCategory category = MemoryCategory::kActivations;
   MemorySpace space = MemorySpace::kDevice;
   bool is_persistent = false;
+  /// The allocator is told of every stream that uses it (record_stream), so that its block comes back when the last of
+  /// them is done. Otherwise the program orders them before what its first stream does next, and the block comes back
+  /// to that one as soon as the host lets go.
+  bool is_recorded = true;
   // These follow from the operations.
   OpId first_use;  ///< none if nothing touches it
   OpId last_use;
   bool crosses_streams = false;  ///< operations of more than one stream touch it
   bool operator==(Buffer const&) const = default;
+
+  /// Whether its block comes back when an operation ends, rather than when the host lets go.
+  [[nodiscard]] bool returns_late() const { return crosses_streams && is_recorded; }
 };
 
 /// Ranks at one coordinate of an axis.

@@ -168,7 +168,7 @@ class DeepSpeed12 : public DataParallel {
   }
 
   void sum(Group const& bucket, Region region) {
-    auto const share = 1 / static_cast<double>(context_.plan.parallel.ranks);
+    auto const share = 1 / static_cast<double>(context_.plan.parallel.data);
     if (options().reduce_scatter) scale_kernel(context_, lane_.stream, divide_name_, region, share);
     if (options().reduce_scatter && !options().use_multi_rank_bucket_allreduce)
       reduce_to_owners(bucket, region);

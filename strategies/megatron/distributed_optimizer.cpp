@@ -54,10 +54,12 @@ class Megatron : public DataParallel {
     if (auto const* const bucket = owed_.complete(id)) reduce(*bucket);
   }
 
-  void update() override {
+  void finish_gradients() override {
     if (!options().overlap_grad_reduce)
       for (auto const& bucket : layout_.groups()) reduce(bucket);
     wait_for(context_, lanes_);
+  }
+  void update() override {
     auto const gradients = main_gradients();
     clip_gradients(context_, gradients, is_sharded() ? std::optional{lanes_.inside} : std::nullopt, true);
     for (std::size_t i = 0; i < layout_.groups().size(); ++i) {
@@ -93,7 +95,7 @@ class Megatron : public DataParallel {
   void reduce(Group const& bucket) {
     auto const whole = layout_.place(gradients_, bucket);
     auto const scaled = scale_kernel(context_, context_.compute, scale_name_, whole,
-                                     1.0 / static_cast<double>(context_.plan.parallel.ranks));
+                                     1.0 / static_cast<double>(context_.plan.parallel.data));
     if (!is_sharded()) {
       all_reduce(context_, lanes_.inside, reduce_name_, whole, scaled);
       return;

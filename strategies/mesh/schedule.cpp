@@ -1,6 +1,10 @@
 #include "strategies/mesh/schedule.hpp"
 
 #include <algorithm>
+#include <tuple>
+
+#include "sim/base/check.hpp"
+#include "sim/base/units.hpp"
 
 namespace twinstep::strategies {
 
@@ -36,25 +40,32 @@ FoldedSchedule one_after_another_folded(std::int64_t micro_batches) {
   return folded;
 }
 
-Schedule gpipe(std::int64_t micro_batches) {
-  using enum ScheduledPass::Kind;
-  auto schedule = Schedule{};
-  for (auto const kind : {kForward, kBackward})
-    for (std::int64_t i = 0; i < micro_batches; ++i) schedule.push_back({kind, 0, i});
-  return schedule;
+std::int64_t part_at(Pipeline const& pipeline, std::int64_t stage, std::int64_t chunk) {
+  auto const goes_back = is_v_shaped(pipeline.schedule) && chunk == 1;
+  return chunk * pipeline.stages + (goes_back ? pipeline.stages - 1 - stage : stage);
 }
 
-Schedule one_forward_one_backward(std::int64_t stage, std::int64_t stages, std::int64_t micro_batches) {
-  using enum ScheduledPass::Kind;
-  auto const warm_up = std::min(stages - stage - 1, micro_batches);
-  auto schedule = Schedule{};
-  for (std::int64_t i = 0; i < warm_up; ++i) schedule.push_back({kForward, 0, i});
-  for (auto i = warm_up; i < micro_batches; ++i) {
-    schedule.push_back({kForward, 0, i});
-    schedule.push_back({kBackward, 0, i - warm_up});
+PartPlace place_of(Pipeline const& pipeline, std::int64_t part) {
+  auto const chunk = part / pipeline.stages;
+  auto const goes_back = is_v_shaped(pipeline.schedule) && chunk == 1;
+  auto const stage = part % pipeline.stages;
+  return {goes_back ? pipeline.stages - 1 - stage : stage, chunk};
+}
+
+Schedule schedule_of(Pipeline const& pipeline, std::int64_t stage, std::int64_t micro_batches) {
+  using enum PipelineSchedule;
+  auto const& [stages, chunks] = std::tie(pipeline.stages, pipeline.chunks);
+  auto const rounds = std::max(std::int64_t{1}, micro_batches / stages);
+  auto const group = pipeline.group > 0 ? pipeline.group : divide_up(micro_batches, rounds);
+  switch (pipeline.schedule) {
+    case kGpipe: return gpipe(micro_batches);
+    case kOneForwardOneBackward: return one_forward_one_backward(stage, stages, micro_batches);
+    case kInterleaved: return interleaved(stage, stages, chunks, group, micro_batches);
+    case kInterleavedZeroBubble: return interleaved_zero_bubble(stage, stages, chunks, group, micro_batches);
+    case kZeroBubbleV: return zero_bubble_v(stage, stages, micro_batches);
+    case kDualPipeV: return dual_pipe_v(stage, stages, micro_batches);
   }
-  for (auto i = micro_batches - warm_up; i < micro_batches; ++i) schedule.push_back({kBackward, 0, i});
-  return schedule;
+  TWINSTEP_UNREACHABLE("every schedule has its function");
 }
 
 }  // namespace twinstep::strategies

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "sim/base/check.hpp"
+#include "strategies/mesh/neighbours.hpp"
+#include "strategies/parts/communication.hpp"
 #include "strategies/parts/data_parallel.hpp"
 #include "strategies/parts/recompute.hpp"
 
@@ -25,51 +27,9 @@ std::size_t estimate_operations(ModelWork const& model, RecomputedUnits const& r
   return kernels * micro_batches;
 }
 
-/// One direction between a role and a neighbour: messages that follow each other on a stream of their own.
-class Link {
- public:
-  Link(StepContext& context, CommunicatorId pipeline, std::int64_t peer, std::string_view name)
-      : context_{context},
-        communicator_{pipeline},
-        peer_{peer},
-        name_{context.name(name)},
-        stream_{context.role.stream(name)} {}
-
-  /// Sends what compute has made so far.
-  void send(Region region) {
-    context_.role.wait(stream_, context_.role.last_on(context_.compute));
-    exchange(true, region);
-  }
-  /// Compute waits for it.
-  Region receive(Slot const& like) {
-    auto const region = context_.role.whole(
-        context_.role.buffer({.name = name_, .elements = like.elements, .type = like.type, .category = like.category}));
-    context_.role.wait(context_.compute, exchange(false, region));
-    return region;
-  }
-
- private:
-  OpId exchange(bool sends, Region region) {
-    auto const part = CommunicationPart{PointToPoint{.sends = sends,
-                                                     .type = context_.role.get(region.buffer).type,
-                                                     .communicator = communicator_,
-                                                     .peer = peer_,
-                                                     .elements = region.elements}};
-    auto const access = sends ? reads(region) : writes(region);
-    return context_.role.group(stream_, name_, std::span{&part, 1}, std::span{&access, 1});
-  }
-
-  StepContext& context_;
-  CommunicatorId communicator_;
-  std::int64_t peer_;
-  NameId name_;
-  StreamId stream_;
-};
-
-/// Communicators that all roles use, one for each direction along the pipeline.
+/// Communicators that all roles use.
 struct Communicators {
-  CommunicatorId forward;
-  CommunicatorId backward;
+  PipelineCommunicators pipeline;
   std::vector<CommunicatorId> groups;
 };
 
@@ -88,15 +48,7 @@ class RoleWriter {
       groups_.push_back({spec.groups[i].name, communicators.groups[i], builder_.stream(spec.groups[i].name)});
     for (std::size_t set = 0; set < spec.sets.size(); ++set) add_set(set);
     computation_.emplace(contexts_.front(), sets_, recomputed_);
-    auto& context = contexts_.front();
-    if (role.before) {
-      input_.emplace(context, communicators.forward, *role.before, "input.receive");
-      input_gradient_.emplace(context, communicators.backward, *role.before, "input_gradient.send");
-    }
-    if (role.after) {
-      output_.emplace(context, communicators.forward, *role.after, "output.send");
-      output_gradient_.emplace(context, communicators.backward, *role.after, "output_gradient.receive");
-    }
+    neighbours_.emplace(contexts_.front(), *computation_, communicators.pipeline);
   }
 
   void write() {
@@ -105,9 +57,13 @@ class RoleWriter {
           return std::pair{pass.kind, pass.chunk};
         }));
     builder_.reserve(estimate_operations(role_.model, recomputed_, passes));
-    for (auto const& pass : role_.schedule) write(pass);
+    for (std::size_t i = 0; i < role_.schedule.size(); ++i)
+      write(role_.schedule[i], i + 1 < role_.schedule.size() ? &role_.schedule[i + 1] : nullptr);
     micro_step_ = accumulation(plan_) - 1;  // the update belongs to the last one
     builder_.enter({.pass = Pass::kUpdate});
+    for (auto const& set : sets_) set.strategy.finish_gradients();
+    if (role_.tied) add_tied_gradient(*role_.tied);
+    add_partial_gradients();
     for (auto const& set : sets_) set.strategy.update();
   }
 
@@ -132,37 +88,104 @@ class RoleWriter {
     sets_.push_back({context, *strategies_.back()});
   }
 
-  void write(ScheduledPass const& pass) {
+  void write(ScheduledPass const& pass, ScheduledPass const* next) {
     using enum ScheduledPass::Kind;
-    auto const chunk = role_.chunks[pass.chunk];
     micro_step_ = pass.micro_batch;
     if (pass.kind == kForward && pass.chunk == 0)
       for (auto const& set : sets_) set.strategy.begin_micro_step();
-    computation_->begin(chunk, pass.micro_batch);
-    switch (pass.kind) {
-      case kForward: return forward(chunk);
-      case kBackward:
-        backward(chunk, [this](std::size_t unit) { computation_->backward(unit); });
-        return computation_->end();
-      case kInputGradient: return backward(chunk, [this](std::size_t unit) { computation_->input_gradient(unit); });
-      case kWeightGradient:
-        for (auto unit = chunk.end; unit-- > chunk.first;) computation_->weight_gradient(unit);
-        return computation_->end();
+    auto const input = take_input(pass);
+    auto const units = role_.chunks[pass.chunk].units;
+    computation_->begin(units, pass.micro_batch);
+    if (pass.kind == kForward) {
+      if (input) computation_->take_input(*input);
+      for (auto unit = units.first; unit < units.end; ++unit) computation_->forward(unit);
+      hand_on(pass, next, computation_->output());
+      return;
+    }
+    if (input) computation_->take_output_gradient(*input);
+    for (auto unit = units.end; unit-- > units.first;) backward(unit, pass.kind);
+    if (pass.kind != kWeightGradient) hand_on(pass, next, computation_->input_gradient());
+    if (pass.kind != kInputGradient) computation_->end();
+  }
+
+  void backward(std::size_t unit, ScheduledPass::Kind kind) {
+    switch (kind) {
+      case ScheduledPass::Kind::kForward: break;
+      case ScheduledPass::Kind::kBackward: return computation_->backward(unit);
+      case ScheduledPass::Kind::kInputGradient: return computation_->input_gradient(unit);
+      case ScheduledPass::Kind::kWeightGradient: return computation_->weight_gradient(unit);
     }
   }
 
-  void forward(UnitRange chunk) {
-    if (input_) computation_->take_input(input_->receive(slot(chunk.first, SlotKind::kInput)));
-    for (auto unit = chunk.first; unit < chunk.end; ++unit) computation_->forward(unit);
-    if (output_) output_->send(computation_->output());
+  /// The stage that a pass gets its input from, if it gets one.
+  [[nodiscard]] std::optional<std::int64_t> from(ScheduledPass const& pass) const {
+    if (pass.kind == ScheduledPass::Kind::kWeightGradient) return std::nullopt;
+    auto const& chunk = role_.chunks[pass.chunk];
+    return pass.kind == ScheduledPass::Kind::kForward ? chunk.before : chunk.after;
+  }
+  [[nodiscard]] std::optional<std::int64_t> to(ScheduledPass const& pass) const {
+    auto const& chunk = role_.chunks[pass.chunk];
+    return pass.kind == ScheduledPass::Kind::kForward ? chunk.after : chunk.before;
+  }
+  [[nodiscard]] static Neighbours::Way way_of(ScheduledPass const& pass) {
+    return pass.kind == ScheduledPass::Kind::kForward ? Neighbours::Way::kForward : Neighbours::Way::kBackward;
   }
 
-  template <class Backward>
-  void backward(UnitRange chunk, Backward const& of_unit) {
-    if (output_gradient_)
-      computation_->take_output_gradient(output_gradient_->receive(slot(chunk.end - 1, SlotKind::kOutputGradient)));
-    for (auto unit = chunk.end; unit-- > chunk.first;) of_unit(unit);
-    if (input_gradient_) input_gradient_->send(computation_->input_gradient());
+  /// What a pass works on: received before, left by another chunk of this stage, or to be received now.
+  std::optional<Region> take_input(ScheduledPass const& pass) {
+    auto const stage = from(pass);
+    if (!stage) return std::nullopt;
+    if (received_) return std::exchange(received_, std::nullopt);
+    if (*stage != role_.stage) return neighbours_->receive(incoming(pass, *stage));
+    auto const is_it = [&](HandedOn const& each) {
+      return each.way == way_of(pass) && each.micro_batch == pass.micro_batch;
+    };
+    auto const found = std::ranges::find_if(handed_on_, is_it);
+    TWINSTEP_CHECK(found != handed_on_.end(), "a chunk follows the one before it on the same stage");
+    auto const region = found->region;
+    handed_on_.erase(found);
+    return region;
+  }
+
+  /// What a pass has made goes to who waits for it; with it may come what the next pass waits for.
+  void hand_on(ScheduledPass const& pass, ScheduledPass const* next, Region made) {
+    auto const stage = to(pass);
+    if (!stage) return;
+    if (*stage == role_.stage) {
+      handed_on_.push_back({way_of(pass), pass.micro_batch, made});
+      return;
+    }
+    auto const outgoing = Neighbours::Outgoing{way_of(pass), *stage, made};
+    auto const next_from = next != nullptr ? from(*next) : std::nullopt;
+    auto const comes_now = next_from && *next_from != role_.stage && way_of(*next) != way_of(pass);
+    if (!neighbours_->pairs() || !comes_now) return neighbours_->send(outgoing);
+    received_ = neighbours_->send_and_receive(outgoing, incoming(*next, *next_from));
+  }
+
+  [[nodiscard]] Neighbours::Incoming incoming(ScheduledPass const& pass, std::int64_t stage) const {
+    auto const units = role_.chunks[pass.chunk].units;
+    auto const is_forward = pass.kind == ScheduledPass::Kind::kForward;
+    auto const& like =
+        is_forward ? slot(units.first, SlotKind::kInput) : slot(units.end - 1, SlotKind::kOutputGradient);
+    return {way_of(pass), stage, &like};
+  }
+
+  /// Both stages that have a tied matrix add up its gradients.
+  void add_tied_gradient(TiedCopy const& tied) {
+    auto const& set = sets_.front();
+    auto const own = set.strategy.finished_gradient(set.context.parameters.at(tied.unit, tied.tensor));
+    neighbours_->exchange_and_add(tied.stage, own);
+  }
+
+  /// Gradients of which each rank of the tensor group has a part: one sum of all of them, through a buffer.
+  void add_partial_gradients() {
+    for (auto const& [context, strategy] : sets_) {
+      auto partial = std::vector<Region>{};
+      for (std::size_t i = 0; i < context.parameters.count(); ++i)
+        if (context.parameters.tensor(ParameterId{i}).has_partial_gradient)
+          partial.push_back(strategy.finished_gradient(ParameterId{i}));
+      if (!partial.empty()) sum_together(context, context.group("tensor"), partial);
+    }
   }
 
   [[nodiscard]] Slot const& slot(std::size_t unit, SlotKind kind) const {
@@ -185,15 +208,24 @@ class RoleWriter {
   std::deque<StepContext> contexts_;
   std::vector<std::unique_ptr<DataParallel>> strategies_;
   std::vector<ParameterSet> sets_;
+  /// From one chunk of the stage to the next.
+  struct HandedOn {
+    Neighbours::Way way;
+    std::int64_t micro_batch;
+    Region region;
+  };
+
   std::optional<Computation> computation_;
-  std::optional<Link> input_, output_, input_gradient_, output_gradient_;
+  std::optional<Neighbours> neighbours_;
+  std::optional<Region> received_;  // for the next pass
+  std::vector<HandedOn> handed_on_;
 };
 
 Communicators communicators_of(StepSpec const& spec, ProgramBuilder& program) {
   auto communicators = Communicators{};
   if (!spec.pipeline.axes.empty()) {
-    communicators.forward = program.communicator("pipeline.forward", spec.pipeline);
-    communicators.backward = program.communicator("pipeline.backward", spec.pipeline);
+    communicators.pipeline = {program.communicator("pipeline.forward", spec.pipeline),
+                              program.communicator("pipeline.backward", spec.pipeline)};
   }
   for (auto const& group : spec.groups) communicators.groups.push_back(program.communicator(group.name, group.along));
   return communicators;
@@ -215,9 +247,9 @@ StepProgram write_step(StepSpec spec, Plan const& plan) {
   for (auto& role : spec.roles) {
     auto writer = RoleWriter{spec, role, communicators, plan, program};
     writer.write();
-    flops += writer.recomputed_flops();
+    flops += static_cast<double>(plan.parallel.tensor) * writer.recomputed_flops();
   }
-  auto const micro_batches = accumulation(plan) * plan.parallel.ranks;
+  auto const micro_batches = accumulation(plan) * plan.parallel.data;
   program.facts() = {.tokens = spec.roles.front().model.tokens_per_micro_batch * micro_batches,
                      .model_flops = spec.model_flops_per_micro_batch * static_cast<double>(micro_batches),
                      .hardware_flops = flops * static_cast<double>(micro_batches),

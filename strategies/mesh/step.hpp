@@ -14,16 +14,31 @@
 
 namespace twinstep::strategies {
 
+/// A part of the model that a role computes at a time.
+struct ChunkSpec {
+  UnitRange units;  ///< of the role's
+  /// Stages of the pipeline from which its input comes and to which its output goes; none at the ends of the model. The
+  /// role's own stage: from one chunk of it to the next.
+  std::optional<std::int64_t> before, after;
+};
+
+/// A matrix of which another stage has a copy: the embedding's, which a tied head multiplies with. Both stages add the
+/// gradients of both.
+struct TiedCopy {
+  std::size_t unit = 0;  ///< of the role
+  std::int32_t tensor = 0;
+  std::int64_t stage = 0;  ///< that has the other copy
+};
+
 /// What the ranks of one role do: a stage of a pipeline, or all ranks of a data-parallel job.
 struct RoleSpec {
   std::string name;
   std::vector<program::ProgramBuilder::Place> where;  ///< which ranks; empty for all
   ModelWork model;                                    ///< its units alone
-  std::vector<UnitRange> chunks;                      ///< of its units; their numbers are those of the schedule
+  std::vector<ChunkSpec> chunks;                      ///< their numbers are those of the schedule
   Schedule schedule;
-  /// Places in the pipeline of the roles before and after, if there are any: there the input comes from, and the output
-  /// goes to. (With several chunks this is to be said of each.)
-  std::optional<std::int64_t> before, after;
+  std::int64_t stage = 0;
+  std::optional<TiedCopy> tied = {};
 };
 
 /// The part of a model that a stage computes.
@@ -46,7 +61,7 @@ struct StepSpec {
 };
 
 /// Writes every role: the passes of its schedule, what its strategy adds for each parameter set, and what it exchanges
-/// with the roles before and after.
+/// with the stages before and after.
 [[nodiscard]] program::StepProgram write_step(StepSpec spec, Plan const& plan);
 
 }  // namespace twinstep::strategies

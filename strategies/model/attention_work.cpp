@@ -1,12 +1,16 @@
+#include <utility>
+
 #include "strategies/model/block_writer.hpp"
 
 namespace twinstep::strategies {
 
 using enum SlotKind;
+using enum UnitWriter::Pass;
 
 void BlockWriter::attention_forward() {
-  first_normed_ = w_.slot("attention.norm", kSaved, hidden_);
+  first_normed_ = w_.slot("attention.norm", kept_by_branch(), hidden_);
   first_saved_ = w_.norm("attention.norm", modules_.first_norm, model_.norm, input_, {first_normed_});
+  first_gathered_ = w_.gathered("attention.norm", first_normed_, kForward);
   project();
   context_ = w_.slot("attention.context", kSaved, w_.tokens() * model_.query_width());
   if (w_.shape().flash_attention) {
@@ -14,8 +18,9 @@ void BlockWriter::attention_forward() {
   } else {
     unfused_forward();
   }
-  auto const out = temporary("attention.output", hidden_);
-  w_.linear("attention.output", modules_.attention_output, context_, out);
+  auto const product = temporary("attention.output", whole_);
+  w_.linear("attention.output", modules_.attention_output, context_, product);
+  auto const out = w_.reduced("attention.output", product, kForward);
   middle_ = w_.slot("middle", model_.parallel_branches ? kTemporary : kept_by_norm(model_.norm), hidden_);
   attention_mask_ = residual("attention", out, input_, middle_);
 }
@@ -39,7 +44,7 @@ void BlockWriter::project() {
     p.unrotated = p.is_rotated ? temporary(p.name + ".unrotated", size) : p.attended;
     auto projected = p.unrotated;
     if (!p.norm.empty()) projected = w_.slot(p.name + ".unnormed", kept_by_norm(Norm::kRms), size);
-    w_.linear(p.name, p.tensor, first_normed_, projected);
+    w_.linear(p.name, p.tensor, first_gathered_, projected);
     if (!p.norm.empty()) p.saved_norm = w_.norm(p.name + ".norm", p.norm, Norm::kRms, projected, {p.unrotated});
   }
   if (model_.has_rotary_embedding()) rotate();
@@ -63,7 +68,8 @@ void BlockWriter::attention_backward() {
   auto const sum_gradient = model_.parallel_branches ? output_gradient_ : middle_gradient_;
   auto const branch = branch_gradient("attention", sum_gradient, attention_mask_);
   auto const context_gradient = temporary("attention.context_gradient", w_.elements(context_));
-  w_.linear_backward("attention.output", modules_.attention_output, context_, branch, context_gradient);
+  auto const whole = w_.gathered("attention.branch_gradient", branch, kBackward);
+  w_.linear_backward("attention.output", modules_.attention_output, context_, whole, context_gradient);
   query_gradient_ = temporary("attention.query_gradient", w_.tokens() * model_.query_width());
   key_gradient_ = temporary("attention.key_gradient", w_.tokens() * model_.kv_width());
   value_gradient_ = temporary("attention.value_gradient", w_.tokens() * model_.kv_width());
@@ -87,18 +93,13 @@ void BlockWriter::project_backward() {
                 {reads(query_gradient_), reads(key_gradient_), reads(value_gradient_), writes(joined)});
     gradients = {joined};
   }
-  auto const normed_gradient = temporary("attention.norm_gradient", hidden_);
+  auto layers = std::vector<BranchEntry>{};
   for (std::size_t i = 0; i < projections_.size(); ++i) {
     auto const& p = projections_[i];
-    if (!p.norm.empty()) {
-      auto const projected_gradient = temporary(p.name + ".unnormed_gradient", w_.elements(gradients[i]));
-      w_.norm_backward(p.name + ".norm", p.norm, p.saved_norm, {gradients[i]}, projected_gradient);
-      gradients[i] = projected_gradient;
-    }
-    auto const part = i == 0 ? normed_gradient : temporary(p.name + ".input_gradient", hidden_);
-    w_.linear_backward(p.name, p.tensor, first_normed_, gradients[i], part);
-    if (i > 0) add_to_gradient(p.name, normed_gradient, part);
+    layers.push_back({p.name, p.tensor, gradients[i], p.norm, p.saved_norm});
   }
+  auto const normed_gradient =
+      enter_branch_backward("attention.norm", first_normed_, first_gathered_, std::move(layers));
   auto const branch = temporary("attention.input_gradient", hidden_);
   w_.norm_backward("attention.norm", modules_.first_norm, first_saved_, {normed_gradient}, branch);
   w_.backward("attention.residual.backward", w_.memory_bound(hidden_, 3),

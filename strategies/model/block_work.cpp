@@ -8,7 +8,8 @@ using enum SlotKind;
 
 BlockWriter::BlockWriter(Transformer const& model, std::vector<Tensor> parameters, Shape const& shape)
     : model_{model}, modules_{modules_of(model)}, w_{"layer", std::move(parameters), shape} {
-  hidden_ = w_.tokens() * model.hidden;
+  whole_ = w_.tokens() * model.hidden;
+  hidden_ = shape.split.sequence ? whole_ / shape.split.ranks : whole_;
   ffn_ = w_.tokens() * model.ffn;
   input_ = w_.slot("input", kInput, hidden_);
 }
@@ -48,7 +49,37 @@ std::int32_t BlockWriter::branch_gradient(std::string const& name, std::int32_t 
 
 /// Autograd adds the gradients of a tensor with several readers in place.
 void BlockWriter::add_to_gradient(std::string const& name, std::int32_t sum, std::int32_t part) {
-  w_.backward(name + ".add_gradient", w_.memory_bound(hidden_, 3), {reads(part), updates(sum)});
+  w_.backward(name + ".add_gradient", w_.memory_bound(w_.elements(sum), 3), {reads(part), updates(sum)});
+}
+
+/// Turns the gradient behind a layer's norm, if it has one, into that before it.
+void BlockWriter::norm_backward(BranchEntry& layer) {
+  if (layer.norm.empty()) return;
+  auto const unnormed = temporary(layer.name + ".unnormed_gradient", w_.elements(layer.out_gradient));
+  w_.norm_backward(layer.name + ".norm", layer.norm, layer.saved_norm, {layer.out_gradient}, unnormed);
+  layer.out_gradient = unnormed;
+}
+
+/// The gradient of a branch's normed input, from those of the layers that read it: with a tensor group the sum over its
+/// ranks.
+std::int32_t BlockWriter::enter_branch_backward(std::string const& name, std::int32_t part, std::int32_t gathered,
+                                                std::vector<BranchEntry> layers) {
+  auto const& split = w_.shape().split;
+  auto const hides = split.ranks > 1 && split.hides_collectives;
+  auto const input = hides ? w_.gathered(name + ".gather_again", part, UnitWriter::Pass::kBackward) : gathered;
+  auto const sum = temporary(name + "_gradient", whole_);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    auto& layer = layers[i];
+    norm_backward(layer);
+    auto const share = i == 0 ? sum : temporary(layer.name + ".input_gradient", whole_);
+    w_.data_gradient(layer.name, layer.tensor, layer.out_gradient, share);
+    if (!hides) w_.weight_and_bias_gradients(layer.name, layer.tensor, input, layer.out_gradient);
+    if (i > 0) add_to_gradient(layer.name, sum, share);
+  }
+  auto const reduced = w_.reduced(name + "_gradient", sum, UnitWriter::Pass::kBackward);
+  if (hides)
+    for (auto const& layer : layers) w_.weight_and_bias_gradients(layer.name, layer.tensor, input, layer.out_gradient);
+  return reduced;
 }
 
 UnitWork block_work(Transformer const& model, std::vector<Tensor> parameters, Shape const& shape) {

@@ -58,12 +58,29 @@ class BlockWriter {
   std::int32_t branch_gradient(std::string const& name, std::int32_t gradient, std::int32_t mask);
   void add_to_gradient(std::string const& name, std::int32_t sum, std::int32_t part);
 
+  /// A linear layer that reads a branch's normed input, and may have a norm behind it.
+  struct BranchEntry {
+    std::string name;
+    std::string tensor;
+    std::int32_t out_gradient = -1;
+    std::string norm = {};
+    SavedNorm saved_norm = {};
+  };
+  void norm_backward(BranchEntry& layer);
+  std::int32_t enter_branch_backward(std::string const& name, std::int32_t part, std::int32_t gathered,
+                                     std::vector<BranchEntry> layers);
+
   [[nodiscard]] program::Attention attention(bool backward) const;
   [[nodiscard]] program::Gemm score_gemm(std::int64_t n, std::int64_t k) const;
   [[nodiscard]] std::int64_t rotated_elements() const;
   /// What becomes of a tensor that only a norm reads: a norm that is written out keeps a copy instead.
   [[nodiscard]] SlotKind kept_by_norm(Norm kind) const {
     return w_.is_eager(kind) ? SlotKind::kTemporary : SlotKind::kSaved;
+  }
+  /// … of a branch's normed input: linear layers keep it, or what was gathered of it.
+  [[nodiscard]] SlotKind kept_by_branch() const {
+    auto const& split = w_.shape().split;
+    return split.sequence && !split.hides_collectives ? SlotKind::kTemporary : SlotKind::kSaved;
   }
   std::int32_t temporary(std::string_view name, std::int64_t elements) {
     return w_.slot(name, SlotKind::kTemporary, elements);
@@ -72,12 +89,14 @@ class BlockWriter {
   Transformer const& model_;
   TransformerModules modules_;
   UnitWriter w_;
-  std::int64_t hidden_ = 0;  ///< elements of [tokens, hidden]
+  std::int64_t hidden_ = 0;  ///< elements of [tokens, hidden], of the tokens that the rank has between linear layers
+  std::int64_t whole_ = 0;   ///< … of all tokens
   std::int64_t ffn_ = 0;
   std::vector<Projection> projections_;
   std::int32_t input_ = -1, middle_ = -1;
   std::int32_t output_gradient_ = -1, middle_gradient_ = -1, input_gradient_ = -1;
   std::int32_t first_normed_ = -1, second_normed_ = -1;
+  std::int32_t first_gathered_ = -1, second_gathered_ = -1;  ///< of all tokens
   SavedNorm first_saved_, second_saved_;
   std::int32_t context_ = -1, log_sum_exp_ = -1, attention_mask_ = -1, mlp_mask_ = -1;
   // Unfused attention only: each head's rows in one piece, and the score matrix.

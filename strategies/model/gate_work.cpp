@@ -1,29 +1,34 @@
+#include <utility>
+
 #include "strategies/model/block_writer.hpp"
 
 namespace twinstep::strategies {
 
 using enum SlotKind;
+using enum UnitWriter::Pass;
 
 void BlockWriter::mlp_forward() {
   auto const input = model_.parallel_branches ? input_ : middle_;
-  second_normed_ = w_.slot("mlp.norm", kSaved, hidden_);
+  second_normed_ = w_.slot("mlp.norm", kept_by_branch(), hidden_);
   second_saved_ = w_.norm("mlp.norm", modules_.second_norm, model_.norm, input, {second_normed_});
+  second_gathered_ = w_.gathered("mlp.norm", second_normed_, kForward);
   if (model_.gated_mlp) {
     gate_ = w_.slot("mlp.gate", kSaved, ffn_);
-    w_.linear("mlp.gate", modules_.gate, second_normed_, gate_);
+    w_.linear("mlp.gate", modules_.gate, second_gathered_, gate_);
   }
   // ReLU's gradient follows from its result.
   auto const is_relu = !model_.gated_mlp && model_.relu;
   up_ = w_.slot("mlp.up", is_relu ? kTemporary : kSaved, ffn_);
-  w_.linear("mlp.up", modules_.up, second_normed_, up_);
+  w_.linear("mlp.up", modules_.up, second_gathered_, up_);
   if (model_.gated_mlp) {
     multiply_gate();
   } else {
     activated_ = w_.slot(is_relu ? "mlp.relu" : "mlp.gelu", kSaved, ffn_);
     w_.forward("mlp.activation.forward", w_.memory_bound(ffn_, 2), {reads(up_), writes(activated_)});
   }
-  auto const out = temporary("mlp.down", hidden_);
-  w_.linear("mlp.down", modules_.down, activated_, out);
+  auto const product = temporary("mlp.down", whole_);
+  w_.linear("mlp.down", modules_.down, activated_, product);
+  auto const out = w_.reduced("mlp.down", product, kForward);
   mlp_mask_ = residual("mlp", out, middle_, w_.slot("output", kOutput, hidden_));
 }
 
@@ -42,26 +47,24 @@ void BlockWriter::multiply_gate() {
 }
 
 void BlockWriter::mlp_backward() {
-  auto const branch = branch_gradient("mlp", output_gradient_, mlp_mask_);
+  auto const branch =
+      w_.gathered("mlp.branch_gradient", branch_gradient("mlp", output_gradient_, mlp_mask_), kBackward);
   if (model_.gated_mlp && w_.shape().activation == Activation::kRecomputed) {
     w_.backward("mlp.activation.recompute", w_.memory_bound(ffn_, 3), {reads(gate_), reads(up_), writes(activated_)});
   }
   auto const activated_gradient = temporary("mlp.activated_gradient", ffn_);
   w_.linear_backward("mlp.down", modules_.down, activated_, branch, activated_gradient);
   auto const up_gradient = temporary("mlp.up_gradient", ffn_);
-  auto const normed_gradient = temporary("mlp.norm_gradient", hidden_);
+  auto layers = std::vector<BranchEntry>{{"mlp.up", modules_.up, up_gradient}};
   if (model_.gated_mlp) {
     auto const gate_gradient = temporary("mlp.gate_gradient", ffn_);
     multiply_gate_backward(activated_gradient, gate_gradient, up_gradient);
-    w_.linear_backward("mlp.up", modules_.up, second_normed_, up_gradient, normed_gradient);
-    auto const part = temporary("mlp.gate.input_gradient", hidden_);
-    w_.linear_backward("mlp.gate", modules_.gate, second_normed_, gate_gradient, part);
-    add_to_gradient("mlp.gate", normed_gradient, part);
+    layers.push_back({"mlp.gate", modules_.gate, gate_gradient});
   } else {
     w_.backward("mlp.activation.backward", w_.memory_bound(ffn_, 3),
                 {reads(model_.relu ? activated_ : up_), reads(activated_gradient), writes(up_gradient)});
-    w_.linear_backward("mlp.up", modules_.up, second_normed_, up_gradient, normed_gradient);
   }
+  auto const normed_gradient = enter_branch_backward("mlp.norm", second_normed_, second_gathered_, std::move(layers));
   auto const input_gradient = temporary("mlp.input_gradient", hidden_);
   w_.norm_backward("mlp.norm", modules_.second_norm, second_saved_, {normed_gradient}, input_gradient);
   w_.backward("mlp.residual.backward", w_.memory_bound(hidden_, 3),

@@ -12,6 +12,7 @@ namespace {
 
 using program::MemoryCategory;
 using enum SlotKind;
+using enum UnitWriter::Pass;
 
 /// Into how many parts chunked cross-entropy cuts the tokens. Source: torchtune's CEWithChunkedOutputLoss.
 constexpr std::int64_t kChunks = 8;
@@ -30,7 +31,8 @@ class HeadWriter {
   Transformer const& model_;
   TransformerModules modules_;
   UnitWriter w_;
-  std::int64_t size_;  ///< elements of [tokens, hidden]
+  std::int64_t whole_;  ///< elements of [tokens, hidden]
+  std::int64_t size_;   ///< … of the tokens that the rank has between linear layers
   std::int32_t matrix_ = -1, matrix_gradient_ = -1;
   std::int32_t input_ = -1;
 };
@@ -40,7 +42,8 @@ HeadWriter::HeadWriter(Transformer const& model, std::vector<Tensor> parameters,
     : model_{model},
       modules_{modules_of(model)},
       w_{"head", std::move(parameters), shape},
-      size_{w_.tokens() * model.hidden} {
+      whole_{w_.tokens() * model.hidden},
+      size_{shape.split.sequence ? whole_ / shape.split.ranks : whole_} {
   make_matrix(embedding);
   input_ = w_.slot("input", kInput, size_);
 }
@@ -71,14 +74,21 @@ UnitWork HeadWriter::write() && {
 void HeadWriter::write_whole() {
   auto const normed = w_.slot("head.norm", kSaved, size_);
   auto const targets = w_.slot({"targets", kData, w_.tokens(), DataType::kInt32, MemoryCategory::kInputs});
-  auto loss = LossWriter{w_, "head", targets, w_.tokens() * model_.vocabulary, LossWriter::Forward::kInForward};
+  auto loss = LossWriter{w_, "head", targets, w_.tokens() * model_.vocabulary, kForward};
   auto const saved = w_.norm("head.norm", modules_.final_norm, model_.norm, input_, {normed});
-  w_.matrix("head.logits", normed, matrix_, loss.logits());
+  auto const gathered = w_.gathered("head.norm", normed, kForward);
+  w_.matrix("head.logits", gathered, matrix_, loss.logits());
   loss.forward();
 
   auto const logits_gradient = loss.backward();
-  auto const normed_gradient = w_.slot("head.norm_gradient", kTemporary, size_);
-  w_.matrix_backward("head.logits", normed, matrix_, matrix_gradient_, logits_gradient, normed_gradient);
+  auto const& split = w_.shape().split;
+  auto const hides = split.ranks > 1 && split.hides_collectives;
+  auto const input = hides ? w_.gathered("head.norm.gather_again", normed, kBackward) : gathered;
+  auto const sum = w_.slot("head.norm_gradient", kTemporary, whole_);
+  w_.matrix_data_gradient("head.logits", matrix_, logits_gradient, sum);
+  if (!hides) w_.matrix_weight_gradient("head.logits", input, matrix_gradient_, logits_gradient);
+  auto const normed_gradient = w_.reduced("head.norm_gradient", sum, kBackward);
+  if (hides) w_.matrix_weight_gradient("head.logits", input, matrix_gradient_, logits_gradient);
   w_.norm_backward("head.norm", modules_.final_norm, saved, {normed_gradient},
                    w_.slot("input_gradient", kInputGradient, size_));
 }
@@ -98,7 +108,7 @@ void HeadWriter::write_chunks() {
   auto gradients = std::vector<std::int32_t>{};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     auto const name = fmt::format("head.{}", i);
-    auto loss = LossWriter{w_, name, targets, rows[i] * model_.vocabulary, LossWriter::Forward::kInBackward};
+    auto loss = LossWriter{w_, name, targets, rows[i] * model_.vocabulary, kBackward};
     auto products = linear_products(rows[i], model_.hidden, model_.vocabulary, w_.shape().compute_type);
     w_.backward(name + ".logits.forward", products.forward, {reads(normed[i]), reads(matrix_), writes(loss.logits())});
     loss.forward();

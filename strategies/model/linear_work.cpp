@@ -17,14 +17,24 @@ void UnitWriter::matrix(std::string const& name, std::int32_t in, std::int32_t w
   forward(name + ".forward", gemm.forward, {reads(in), reads(weight), writes(out)});
 }
 
-void UnitWriter::matrix_backward(std::string const& name, std::int32_t in, std::int32_t weight,
-                                 std::int32_t weight_gradient, std::int32_t out_gradient, std::int32_t in_gradient) {
+void UnitWriter::matrix_data_gradient(std::string const& name, std::int32_t weight, std::int32_t out_gradient,
+                                      std::int32_t in_gradient) {
+  auto const gemm =
+      linear_products(tokens_, elements(in_gradient) / tokens_, elements(out_gradient) / tokens_, shape_.compute_type);
+  backward(name + ".data_gradient", gemm.data_gradient, {reads(out_gradient), reads(weight), writes(in_gradient)});
+}
+
+void UnitWriter::matrix_weight_gradient(std::string const& name, std::int32_t in, std::int32_t weight_gradient,
+                                        std::int32_t out_gradient) {
   auto const gemm =
       linear_products(tokens_, elements(in) / tokens_, elements(out_gradient) / tokens_, shape_.compute_type);
-  if (in_gradient >= 0) {
-    backward(name + ".data_gradient", gemm.data_gradient, {reads(out_gradient), reads(weight), writes(in_gradient)});
-  }
   backward(name + ".weight_gradient", gemm.weight_gradient, {reads(out_gradient), reads(in), writes(weight_gradient)});
+}
+
+void UnitWriter::matrix_backward(std::string const& name, std::int32_t in, std::int32_t weight,
+                                 std::int32_t weight_gradient, std::int32_t out_gradient, std::int32_t in_gradient) {
+  if (in_gradient >= 0) matrix_data_gradient(name, weight, out_gradient, in_gradient);
+  matrix_weight_gradient(name, in, weight_gradient, out_gradient);
 }
 
 void UnitWriter::linear(std::string const& name, std::string const& tensor, std::int32_t in, std::int32_t out) {
@@ -41,22 +51,31 @@ void UnitWriter::linear(std::string const& name, std::string const& tensor, std:
   if (has_parameter(bias)) unread_biases_.push_back(reads(parameter(bias)));
 }
 
+void UnitWriter::data_gradient(std::string const& name, std::string const& tensor, std::int32_t out_gradient,
+                               std::int32_t in_gradient) {
+  auto const type = shape_.linear_type.value_or(shape_.compute_type);
+  auto const gemm = linear_products(tokens_, elements(in_gradient) / tokens_, elements(out_gradient) / tokens_, type);
+  auto const weight = parameter(tensor + ".weight");
+  auto const by_rows = shape_.linear_type ? cast(out_gradient, Order::kByRows) : out_gradient;
+  auto const weight_cast = shape_.linear_type ? cast(weight, Order::kByColumns) : weight;
+  backward(name + ".data_gradient", gemm.data_gradient, {reads(by_rows), reads(weight_cast), writes(in_gradient)});
+}
+
+void UnitWriter::weight_and_bias_gradients(std::string const& name, std::string const& tensor, std::int32_t in,
+                                           std::int32_t out_gradient) {
+  auto const type = shape_.linear_type.value_or(shape_.compute_type);
+  auto const gemm = linear_products(tokens_, elements(in) / tokens_, elements(out_gradient) / tokens_, type);
+  auto const by_columns = shape_.linear_type ? cast(out_gradient, Order::kByColumns) : out_gradient;
+  auto const in_cast = shape_.linear_type ? cast(in, Order::kByColumns) : in;
+  backward(name + ".weight_gradient", gemm.weight_gradient,
+           {reads(by_columns), reads(in_cast), writes(gradient(tensor + ".weight"))});
+  bias_gradient(name, tensor, out_gradient);
+}
+
 void UnitWriter::linear_backward(std::string const& name, std::string const& tensor, std::int32_t in,
                                  std::int32_t out_gradient, std::int32_t in_gradient) {
-  auto const weight = parameter(tensor + ".weight");
-  if (shape_.linear_type) {
-    auto const gemm =
-        linear_products(tokens_, elements(in) / tokens_, elements(out_gradient) / tokens_, *shape_.linear_type);
-    auto const by_rows = cast(out_gradient, Order::kByRows);
-    auto const weight_cast = cast(weight, Order::kByColumns);
-    backward(name + ".data_gradient", gemm.data_gradient, {reads(by_rows), reads(weight_cast), writes(in_gradient)});
-    auto const by_columns = cast(out_gradient, Order::kByColumns);
-    auto const in_cast = cast(in, Order::kByColumns);
-    backward(name + ".weight_gradient", gemm.weight_gradient, {reads(by_columns), reads(in_cast), writes(weight + 1)});
-  } else {
-    matrix_backward(name, in, weight, weight + 1, out_gradient, in_gradient);
-  }
-  bias_gradient(name, tensor, out_gradient);
+  data_gradient(name, tensor, out_gradient, in_gradient);
+  weight_and_bias_gradients(name, tensor, in, out_gradient);
 }
 
 void UnitWriter::bias_gradient(std::string const& name, std::string const& tensor, std::int32_t out_gradient) {

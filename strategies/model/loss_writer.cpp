@@ -6,13 +6,13 @@ namespace twinstep::strategies {
 
 using enum SlotKind;
 
-LossWriter::LossWriter(UnitWriter& writer, std::string name, std::int32_t targets, std::int64_t logits, Forward when)
+LossWriter::LossWriter(UnitWriter& writer, std::string name, std::int32_t targets, std::int64_t logits, Pass when)
     : w_{writer},
       name_{std::move(name)},
       targets_{targets},
       count_{logits},
       when_{when},
-      kept_{when == Forward::kInForward ? kSaved : kTemporary},
+      kept_{when == Pass::kForward ? kSaved : kTemporary},
       logits_{slot("logits", is_fused() ? kept_ : kTemporary, writer.shape().compute_type)},
       result_{is_fused() ? slot("unscaled_gradient", kept_, writer.shape().compute_type)
                          : slot("log_probabilities", kept_, DataType::kFp32)} {}
@@ -35,17 +35,39 @@ program::Elementwise LossWriter::kernel(std::int32_t bytes) const {
 
 void LossWriter::forward() {
   auto const size = static_cast<std::int32_t>(size_of(w_.shape().compute_type).count());
-  auto const work = kernel(is_fused() ? 3 * size : kCrossEntropyForwardBytes);
+  auto const bytes = is_fused() ? 3 * size : kCrossEntropyForwardBytes;
   auto accesses = UnitWriter::Accesses{reads(logits_), reads(targets_)};
   if (!is_fused() && is_16_bit()) accesses.push_back(writes(slot("logits_in_fp32", kTemporary, DataType::kFp32)));
   accesses.push_back(writes(result_));
-  auto const name = name_ + ".cross_entropy.forward";
-  auto const launches = is_fused() ? 1U : 3U;
-  if (when_ == Forward::kInForward) {
-    w_.forward(name, work, std::move(accesses), launches);
+  if (w_.shape().split.ranks > 1) return write_over_ranks(bytes, accesses);
+  write(".cross_entropy.forward", bytes, std::move(accesses), is_fused() ? 1U : 3U);
+}
+
+void LossWriter::write(std::string const& name, std::int32_t bytes, UnitWriter::Accesses accesses,
+                       std::uint32_t launches) {
+  if (when_ == Pass::kForward) {
+    w_.forward(name_ + name, kernel(bytes), std::move(accesses), launches);
   } else {
-    w_.backward(name, work, std::move(accesses), launches);
+    w_.backward(name_ + name, kernel(bytes), std::move(accesses), launches);
   }
+}
+
+void LossWriter::write_over_ranks(std::int32_t bytes, UnitWriter::Accesses const& accesses) {
+  auto const numbers = [&](std::string_view what) {
+    return w_.slot({name_ + "." + std::string{what}, SlotKind::kTemporary, w_.tokens(), DataType::kFp32,
+                    program::MemoryCategory::kLogits});
+  };
+  auto const largest = numbers("largest");
+  auto const picked = numbers("picked");
+  auto const sum = numbers("sum");
+  write(".cross_entropy.largest", bytes / 3, {reads(logits_), writes(largest)}, 1);
+  w_.all_reduce(name_ + ".cross_entropy.largest", largest, program::Reduction::kMax, when_);
+  auto middle = accesses;
+  for (auto const& access : {reads(largest), writes(picked), writes(sum)}) middle.push_back(access);
+  write(".cross_entropy.exponentials", bytes / 3, std::move(middle), 1);
+  w_.all_reduce(name_ + ".cross_entropy.picked", picked, program::Reduction::kSum, when_);
+  w_.all_reduce(name_ + ".cross_entropy.sum", sum, program::Reduction::kSum, when_);
+  write(".cross_entropy.forward", bytes / 3, {reads(picked), reads(sum), updates(result_)}, 1);
 }
 
 std::int32_t LossWriter::backward() {

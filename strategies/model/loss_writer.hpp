@@ -15,16 +15,17 @@ namespace twinstep::strategies {
 /// kernel reads the logits twice and writes their gradient, 6; backward scales it by the gradient of the loss, 4: moved
 /// are 10, alive 6. Sources: autograd's rules for torch.nn.functional.cross_entropy; kernels that return the gradient
 /// from forward (Liger, arXiv 2410.10989, section 3.2).
+///
+/// Ranks that share the vocabulary compare each token's largest logit and add up its picked logits and sums of
+/// exponentials, an fp32 number a token each, between three passes over their own logits. Source: Megatron-LM,
+/// tensor_parallel/cross_entropy.py, VocabParallelCrossEntropy.
 class LossWriter {
  public:
-  /// When the loss's own forward runs.
-  enum class Forward : std::uint8_t {
-    kInForward,
-    kInBackward  ///< logits that are made, used and dropped within the unit's backward
-  };
+  using Pass = UnitWriter::Pass;
 
-  /// Makes the slot of the logits.
-  LossWriter(UnitWriter& writer, std::string name, std::int32_t targets, std::int64_t logits, Forward when);
+  /// Makes the slot of the logits. The loss's own forward runs in `when`: in backward logits are made, used and
+  /// dropped.
+  LossWriter(UnitWriter& writer, std::string name, std::int32_t targets, std::int64_t logits, Pass when);
 
   [[nodiscard]] std::int32_t logits() const { return logits_; }
   /// Requires the kernel that writes the logits to stand before.
@@ -37,12 +38,14 @@ class LossWriter {
   [[nodiscard]] bool is_16_bit() const;
   std::int32_t slot(std::string_view name, SlotKind kind, DataType type);
   [[nodiscard]] program::Elementwise kernel(std::int32_t bytes) const;
+  void write(std::string const& name, std::int32_t bytes, UnitWriter::Accesses accesses, std::uint32_t launches);
+  void write_over_ranks(std::int32_t bytes, UnitWriter::Accesses const& accesses);
 
   UnitWriter& w_;
   std::string name_;
   std::int32_t targets_;
   std::int64_t count_;
-  Forward when_;
+  Pass when_;
   SlotKind kept_;  ///< kind of what forward makes for backward
   std::int32_t logits_ = -1;
   std::int32_t result_ = -1;  ///< of forward: the log-probabilities, or fused the unscaled gradient

@@ -100,6 +100,9 @@ struct Tensor {
   /// The parameter set that it belongs to: 0, but for tensors that other ranks share than those that share most (an
   /// expert's, say). A data-parallel strategy keeps each set by itself.
   std::int32_t set = 0;
+  /// Every rank of the tensor group has it, and each makes a part of its gradient alone: what its own tokens or heads
+  /// add. The parts are summed once a step.
+  bool has_partial_gradient = false;
 
   [[nodiscard]] std::int64_t elements() const { return rows * columns; }
   bool operator==(Tensor const&) const = default;

@@ -38,6 +38,22 @@ enum class Scaling : std::uint8_t {
   kCurrent      ///< the same after a kernel that finds the largest number
 };
 
+/// How ranks of a tensor group share every layer: the columns of a linear layer that goes into a branch, the rows of
+/// the one that leads out of it, heads, and the vocabulary. Sources: Shoeybi et al., Megatron-LM, arXiv 1909.08053,
+/// section 3; Korthikanti et al., arXiv 2205.05198, section 4.2.2.
+struct TensorSplit {
+  std::int64_t ranks = 1;
+  /// Between linear layers each rank has a part of the tokens; they are gathered and reduce-scattered around. Otherwise
+  /// every rank has all of them, and sums are all-reduced.
+  bool sequence = false;
+  /// Backward gathers a linear layer's input a second time, behind the product for the data gradient, and reduces the
+  /// data gradient behind those for weight gradients. Otherwise the gathered input is kept, and nothing is hidden.
+  /// Source: Megatron-LM, tensor_parallel/layers.py, LinearWithGradAccumulationAndAsyncCommunication.
+  bool hides_collectives = true;
+  std::int64_t vocabulary_multiple = 1;  ///< a rank's part of the vocabulary is padded to it
+  bool operator==(TensorSplit const&) const = default;
+};
+
 /// What one rank computes at a time, in which types, and by which kernels.
 struct Shape {
   std::int64_t micro_batch = 1;      ///< sequences; for an MLP or a CNN, samples
@@ -52,6 +68,7 @@ struct Shape {
   NormKernels norms = NormKernels::kFused;
   std::optional<DataType> linear_type = {};  ///< in which a block's linear layers multiply, if not the compute type
   Scaling scaling = Scaling::kTensorWise;    ///< of numbers for `linear_type`
+  TensorSplit split = {};                    ///< of a transformer
 };
 
 }  // namespace twinstep::strategies

@@ -33,20 +33,24 @@ void write_token_gradient(UnitWriter& w, bool is_tied, std::int32_t matrix, std:
 UnitWork embedding_work(Transformer const& model, std::vector<Tensor> parameters, Shape const& shape) {
   auto w = UnitWriter{"embedding", std::move(parameters), shape};
   auto const modules = modules_of(model);
-  auto const size = w.tokens() * model.hidden;
+  auto const size = w.tokens() * model.hidden / (shape.split.sequence ? shape.split.ranks : 1);
   auto const matrix = w.parameter(modules.token_embedding + ".weight");
   auto const has_positions = model.positions > 0;
   auto const positions_matrix = has_positions ? w.parameter(modules.position_embedding + ".weight") : -1;
   auto const ids = w.slot({"token_ids", kData, w.tokens(), DataType::kInt32, MemoryCategory::kInputs});
   auto const out = w.slot("output", kOutput, size);
   auto const summed = model.dropout ? w.slot("embedding.sum", kTemporary, size) : out;
-  auto const tokens = has_positions ? w.slot("embedding.tokens", kTemporary, size) : summed;
+  auto const whole_size = w.tokens() * model.hidden;
+  auto const is_split = shape.split.ranks > 1;
+  auto const tokens = has_positions || is_split ? w.slot("embedding.tokens", kTemporary, whole_size) : summed;
   auto gradient = w.slot("output_gradient", kOutputGradient, size);
 
-  w.forward("embedding.tokens.forward", w.memory_bound(size, 2), {reads(ids), reads(matrix), writes(tokens)});
+  w.forward("embedding.tokens.forward", w.memory_bound(whole_size, 2), {reads(ids), reads(matrix), writes(tokens)});
+  auto const summed_tokens =
+      w.reduced("embedding.tokens", tokens, UnitWriter::Pass::kForward, has_positions ? -1 : summed);
   if (has_positions) {
     w.forward("embedding.positions.forward", w.memory_bound(size, 2),
-              {reads(tokens), reads(positions_matrix), writes(summed)}, 2);
+              {reads(summed_tokens), reads(positions_matrix), writes(summed)}, 2);
   }
   if (model.dropout) {
     auto const mask = w.slot({"embedding.mask", kSaved, size, DataType::kInt8});
@@ -60,14 +64,17 @@ UnitWork embedding_work(Transformer const& model, std::vector<Tensor> parameters
     w.backward("embedding.positions.backward", w.memory_bound(size, 1),
                {reads(gradient), writes(positions_matrix + 1)});
   }
-  write_token_gradient(w, model.tied_embeddings, matrix, ids, gradient);
+  write_token_gradient(w, model.tied_embeddings, matrix, ids,
+                       w.gathered("embedding.gradient", gradient, UnitWriter::Pass::kBackward));
   return std::move(w).finish();
 }
 
 }  // namespace
 
-ModelWork units_of(Transformer const& model, Shape const& shape) {
+ModelWork units_of(Transformer const& whole, Shape const& shape) {
+  auto const model = share_of(whole, shape.split);
   auto parameters = parameters_of(model);
+  for (auto& unit : parameters) mark_partial_gradients(unit.tensors, model, shape.split);
   auto const token_matrix = parameters[kEmbeddingKind].tensors.front();
   auto out = ModelWork{};
   out.kinds.push_back(embedding_work(model, std::move(parameters[kEmbeddingKind].tensors), shape));

@@ -29,6 +29,7 @@ class UnitWriter {
  public:
   using Accesses = std::vector<SlotAccess>;
   using Slots = std::vector<std::int32_t>;
+  enum class Pass : std::uint8_t { kForward, kBackward };
 
   /// Makes the slots of all parameters and their gradients.
   UnitWriter(std::string name, std::vector<Tensor> parameters, Shape const& shape);
@@ -58,6 +59,10 @@ class UnitWriter {
 
   /// out[tokens, n] = in[tokens, k] · weight[n, k]ᵀ.
   void matrix(std::string const& name, std::int32_t in, std::int32_t weight, std::int32_t out);
+  void matrix_data_gradient(std::string const& name, std::int32_t weight, std::int32_t out_gradient,
+                            std::int32_t in_gradient);
+  void matrix_weight_gradient(std::string const& name, std::int32_t in, std::int32_t weight_gradient,
+                              std::int32_t out_gradient);
   /// Its data gradient (none if `in_gradient` < 0), then its weight gradient: autograd's order.
   void matrix_backward(std::string const& name, std::int32_t in, std::int32_t weight, std::int32_t weight_gradient,
                        std::int32_t out_gradient, std::int32_t in_gradient);
@@ -68,9 +73,24 @@ class UnitWriter {
   void linear(std::string const& name, std::string const& tensor, std::int32_t in, std::int32_t out);
   /// The gradient of "<tensor>.bias", if there is such a parameter.
   void bias_gradient(std::string const& name, std::string const& tensor, std::int32_t out_gradient);
-  /// Its data, weight and bias gradients.
+  void data_gradient(std::string const& name, std::string const& tensor, std::int32_t out_gradient,
+                     std::int32_t in_gradient);
+  void weight_and_bias_gradients(std::string const& name, std::string const& tensor, std::int32_t in,
+                                 std::int32_t out_gradient);
+  /// Both.
   void linear_backward(std::string const& name, std::string const& tensor, std::int32_t in, std::int32_t out_gradient,
                        std::int32_t in_gradient);
+
+  // What ranks that share a layer exchange (`TensorSplit`): tensor_split.cpp. Without such ranks each gives its
+  // argument back.
+
+  /// All tokens of `part`, of which each rank has some.
+  std::int32_t gathered(std::string const& name, std::int32_t part, Pass pass);
+  /// The sum of `partial` over the ranks: of the rank's tokens, or of all. It lies in `to`, if that is a slot, or where
+  /// there is room.
+  std::int32_t reduced(std::string const& name, std::int32_t partial, Pass pass, std::int32_t to = -1);
+  /// `small`, of which each rank has its own numbers, summed or compared.
+  void all_reduce(std::string const& name, std::int32_t small, program::Reduction reduction, Pass pass);
 
   /// A norm of `in`, with the parameters "<tensor>.weight" and "<tensor>.bias", whose result may lie in several slots.
   /// Normalised are rows as long as the weight. Returns what backward needs.
@@ -84,6 +104,9 @@ class UnitWriter {
   [[nodiscard]] UnitWork finish() && { return std::move(unit_); }
 
  private:
+  void collective(std::string name, CollectiveKind kind, std::int32_t from, std::int32_t to, Pass pass,
+                  program::Reduction reduction = program::Reduction::kSum);
+
   /// How a product reads a cast operand: in forward, or in backward by rows or by columns of the uncast tensor.
   enum class Order : std::uint8_t { kForward, kByRows, kByColumns };
 
@@ -120,6 +143,11 @@ class UnitWriter {
 [[nodiscard]] inline SlotAccess updates(std::int32_t slot) {
   return {slot, program::AccessMode::kReadWrite};
 }
+
+/// What each rank of a tensor group has of a transformer: a narrower one.
+[[nodiscard]] Transformer share_of(Transformer const& model, TensorSplit const& split);
+/// Marks tensors of `unit` that every rank of the tensor group has, and of whose gradient each makes a part alone.
+void mark_partial_gradients(std::vector<Tensor>& tensors, Transformer const& model, TensorSplit const& split);
 
 /// The layer of a transformer.
 [[nodiscard]] UnitWork block_work(Transformer const& model, std::vector<Tensor> parameters, Shape const& shape);

@@ -103,4 +103,24 @@ OpId copy_between(StepContext& context, StreamId stream, NameId name, Region fro
   return context.role.add(stream, name, copy, {reads(from), writes(to)});
 }
 
+void sum_together(StepContext& context, NamedGroup const& group, std::span<Region const> tensors) {
+  auto elements = std::int64_t{0};
+  for (auto const& tensor : tensors) elements += tensor.elements.base;
+  auto const name = context.name("partial_gradients");
+  auto const flat = context.role.buffer({.name = name,
+                                         .elements = elements,
+                                         .type = context.role.get(tensors.front().buffer).type,
+                                         .category = MemoryCategory::kWorkspace});
+  auto places = std::vector<Region>{};
+  for (auto const& tensor : tensors) {
+    auto const begin = places.empty() ? 0 : places.back().offset.base + places.back().elements.base;
+    places.push_back({flat, begin, tensor.elements});
+    copy_kernel(context, context.compute, name, tensor, places.back());
+  }
+  auto const sum = all_reduce(context, {group.stream, group.communicator}, context.name("partial_gradients.all_reduce"),
+                              context.role.whole(flat), context.role.last_on(context.compute));
+  context.role.wait(context.compute, sum);
+  for (std::size_t i = 0; i < tensors.size(); ++i) copy_kernel(context, context.compute, name, places[i], tensors[i]);
+}
+
 }  // namespace twinstep::strategies

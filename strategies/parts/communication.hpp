@@ -39,6 +39,10 @@ OpId scale_kernel(StepContext& context, StreamId stream, NameId name, program::R
 /// Zeroes `region`.
 OpId zero_kernel(StepContext& context, StreamId stream, NameId name, program::Region region);
 
+/// Sums tensors over a group of ranks, in place and as one message: through a buffer that they are copied to and back
+/// from. Source: Megatron-LM, distributed/finalize_model_grads.py, _allreduce_non_tensor_model_parallel_grads.
+void sum_together(StepContext& context, NamedGroup const& group, std::span<program::Region const> tensors);
+
 /// A copy between host and device memory; both regions have the same bytes.
 OpId copy_between(StepContext& context, StreamId stream, NameId name, program::Region from, program::Region to);
 

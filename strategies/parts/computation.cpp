@@ -65,8 +65,12 @@ ParameterSet const& Computation::set_of(std::size_t unit, Slot const& slot) cons
 
 Region Computation::new_buffer(std::size_t unit, std::size_t slot) {
   auto const& tensor = work(unit).slots[slot];
-  return context_.role.whole(context_.role.buffer(
-      {.name = kind(unit).slots[slot], .elements = tensor.elements, .type = tensor.type, .category = tensor.category}));
+  return context_.role.whole(
+      context_.role.buffer({.name = kind(unit).slots[slot],
+                            .elements = tensor.elements,
+                            .type = tensor.type,
+                            .category = tensor.category,
+                            .is_recorded = offload_ || context_.plan.parallel.model_ranks() == 1}));
 }
 
 /// The batch's own tensors were there before the step; every micro-batch has its own.
@@ -152,13 +156,13 @@ void Computation::leave_module() {
   module_ = {};
 }
 
-/// On a stream of its own, which compute waits for at once.
+/// On the group's own stream; compute waits for it where a kernel touches its tensors.
 OpId Computation::communicate(UnitCollective const& collective, NameId name) {
   auto const& group = context_.group(collective.group);
   auto const sent = accesses_.front().region;
   auto const received = accesses_.back().region;
   auto const elements = std::max(sent.elements.base, received.elements.base);
-  context_.role.wait(group.stream, context_.role.last_on(context_.compute));
+  context_.role.follow(group.stream, context_.compute);
   auto const op = context_.role.add(group.stream, name,
                                     Collective{.kind = collective.kind,
                                                .reduction = collective.reduction,
@@ -166,8 +170,27 @@ OpId Computation::communicate(UnitCollective const& collective, NameId name) {
                                                .communicator = group.communicator,
                                                .elements = elements},
                                     sent, received);
-  context_.role.wait(context_.compute, op);
+  pending_.push_back({sent.buffer, received.buffer, op});
   return op;
+}
+
+/// Compute waits for the collectives whose tensors the operands in `accesses_` are. One that reads what a collective
+/// sends need not wait.
+void Computation::wait_for_collectives() {
+  std::erase_if(pending_, [&](Pending const& pending) {
+    auto const is_touched = std::ranges::any_of(accesses_, [&](Access const& access) {
+      auto const buffer = access.region.buffer;
+      return buffer == pending.to || (buffer == pending.from && access.mode != AccessMode::kRead);
+    });
+    if (is_touched) context_.role.wait(context_.compute, pending.by);
+    return is_touched;
+  });
+}
+
+void Computation::let_wait(StreamId stream, Region region) {
+  context_.role.follow(stream, context_.compute);
+  for (auto const& pending : pending_)
+    if (pending.to == region.buffer) context_.role.wait(stream, pending.by);
 }
 
 OpId Computation::emit(std::size_t unit, Kernel const& kernel, NameId name, Pass pass) {
@@ -190,6 +213,7 @@ OpId Computation::emit(std::size_t unit, Kernel const& kernel, NameId name, Pass
   accesses_.clear();
   for (auto const& each : kernel.accesses) accesses_.push_back(access(each));
   if (kernel.collective) return communicate(*kernel.collective, name);
+  if (!pending_.empty()) wait_for_collectives();
   auto const* gemm = std::get_if<Gemm>(&kernel.work);
   if (!adds || gemm == nullptr)
     return context_.role.add(context_.compute, name, kernel.work, accesses_, kernel.launches);

@@ -39,6 +39,8 @@ class Computation {
   void begin(UnitRange chunk, std::int64_t micro_batch);
   /// Where the input of the chunk lies, if it is not the first of the model.
   void take_input(program::Region input) { flight_->input = input; }
+  /// `stream` waits for what writes `region`: a kernel or a collective of the model.
+  void let_wait(StreamId stream, program::Region region);
   /// Where the gradient of its output lies, if it is not the last.
   void take_output_gradient(program::Region gradient) { flight_->gradient = gradient; }
   [[nodiscard]] program::Region output() const { return flight_->outputs.back(); }
@@ -104,6 +106,7 @@ class Computation {
   [[nodiscard]] program::Region data(std::size_t unit, std::size_t slot);
   OpId emit(std::size_t unit, Kernel const& kernel, NameId name, Pass pass);
   OpId communicate(UnitCollective const& collective, NameId name);
+  void wait_for_collectives();
   void backward(std::size_t unit, Gradients gradients);
   void backward_kernels(std::size_t unit, Gradients gradients);
   [[nodiscard]] bool is_weight_gradient(std::size_t unit, std::size_t kernel);
@@ -122,6 +125,13 @@ class Computation {
   ModuleId module_;                        // whose kernels are being written; none between modules
   Pass pass_ = Pass::kForward;             // in which
   std::vector<program::Access> accesses_;  // scratch
+  /// A collective of the model whose tensors no kernel has touched since.
+  struct Pending {
+    BufferId from;
+    BufferId to;
+    OpId by;
+  };
+  std::vector<Pending> pending_;
 };
 
 }  // namespace twinstep::strategies

@@ -79,6 +79,10 @@ class DataParallel {
   /// `by`, on the compute stream, completes the gradient of this micro-batch.
   virtual void gradient_is_ready(ParameterId /*id*/, OpId /*by*/) {}
   virtual void after_backward(std::size_t /*unit*/) {}
+  /// After the last backward: what is left to be reduced is, and compute comes after it.
+  virtual void finish_gradients() {}
+  /// Where the sum over micro-batches and ranks then lies, or this rank's shard of it.
+  [[nodiscard]] virtual program::Region finished_gradient(ParameterId id) { return gradient(id); }
   /// The optimizer, and whatever must follow it.
   virtual void update() = 0;
 

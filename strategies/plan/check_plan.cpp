@@ -148,7 +148,7 @@ void check_size(io::Node const& training, ModelSpec const& model, Plan const& pl
   if (plan.batch.global_batch > kMostSequences)
     refuse(training, "micro_batch",
            fmt::format("found {} on each of {} ranks, expected a global batch of at most {}", plan.batch.micro_batch,
-                       plan.parallel.ranks, kMostSequences),
+                       plan.parallel.data, kMostSequences),
            "lower micro_batch");
   if (!can_be_simulated(model, plan))
     refuse(training, "global_batch",

@@ -9,6 +9,7 @@
 #include "sim/base/enum_names.hpp"
 #include "sim/base/units.hpp"
 #include "strategies/model/shape.hpp"
+#include "strategies/plan/parallel.hpp"
 #include "strategies/plan/strategy.hpp"
 
 namespace twinstep::strategies {
@@ -57,14 +58,6 @@ struct OptimizerTraits {
   }
   return {};
 }
-
-/// Which ranks do what.
-struct Parallel {
-  std::int64_t ranks = 1;  ///< data-parallel
-  /// Ranks that states are sharded over, neighbours; the groups are replicas of each other. 0 for all.
-  std::int64_t shard_group = 0;
-  bool operator==(Parallel const&) const = default;
-};
 
 /// What one optimizer step trains on.
 struct Batch {
@@ -134,10 +127,10 @@ struct Plan {
 
 /// Ranks that share one copy of the states, and how many such copies there are.
 [[nodiscard]] constexpr std::int64_t shard_ranks(Plan const& plan) {
-  return plan.parallel.shard_group > 0 ? plan.parallel.shard_group : plan.parallel.ranks;
+  return plan.parallel.shard_group > 0 ? plan.parallel.shard_group : plan.parallel.data;
 }
 [[nodiscard]] constexpr std::int64_t replicas(Plan const& plan) {
-  return plan.parallel.ranks / shard_ranks(plan);
+  return plan.parallel.data / shard_ranks(plan);
 }
 
 /// Whether ranks hold shards of anything.
@@ -165,7 +158,7 @@ struct Infeasible {
 
 /// Micro-batches of one optimizer step on one rank. Requires that the plan divides (see `find_obstacle`).
 [[nodiscard]] constexpr std::int64_t accumulation(Plan const& plan) {
-  return plan.batch.global_batch / (plan.batch.micro_batch * plan.parallel.ranks);
+  return plan.batch.global_batch / (plan.batch.micro_batch * plan.parallel.data);
 }
 
 struct BucketLimits {

@@ -142,19 +142,19 @@ void put_reshard(io::Node const& node, ModelSpec const&, Plan& plan) {
 
 void put_shard_group(io::Node const& node, ModelSpec const&, Plan& plan) {
   plan.parallel.shard_group = node.integer_from(1);
-  if (plan.parallel.shard_group > plan.parallel.ranks)
-    node.fail(fmt::format("found groups of {}, expected at most the {} ranks", plan.parallel.shard_group,
-                          plan.parallel.ranks),
-              "lower it");
+  if (plan.parallel.shard_group > plan.parallel.data)
+    node.fail(
+        fmt::format("found groups of {}, expected at most the {} ranks", plan.parallel.shard_group, plan.parallel.data),
+        "lower it");
 }
 
 void put_replicas(io::Node const& node, ModelSpec const&, Plan& plan) {
   auto const replicas = node.integer_from(1);
-  if (plan.parallel.ranks % replicas != 0)
+  if (plan.parallel.data % replicas != 0)
     node.fail(fmt::format("found {} replicas of the states, expected a divisor of the {} ranks", replicas,
-                          plan.parallel.ranks),
+                          plan.parallel.data),
               "change it or the ranks");
-  plan.parallel.shard_group = plan.parallel.ranks / replicas;
+  plan.parallel.shard_group = plan.parallel.data / replicas;
 }
 
 /// "layers", "none", or the least that a unit holds.
@@ -224,7 +224,7 @@ constexpr auto kOptions = std::to_array<Option>({
 
 /// Keys that every strategy has; others read them.
 constexpr auto kCommon =
-    std::to_array<std::string_view>({"$schema", "comment", "name", "ranks", "recompute", "offload"});
+    std::to_array<std::string_view>({"$schema", "comment", "name", "ranks", "recompute", "offload", "parallel"});
 
 [[noreturn]] void refuse_unknown(io::Node const& value, std::string_view key, StrategyName name) {
   auto known = std::vector<std::string_view>{kCommon.begin() + 2, kCommon.end()};

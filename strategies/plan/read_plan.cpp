@@ -21,10 +21,12 @@ void read_offload(io::Node const& offload, Plan& plan) {
 
 void read_strategy(io::Node const& strategy, ModelSpec const& model, std::int64_t gpus, Plan& plan) {
   plan.strategy = strategy.at("name").word<StrategyName>();
-  plan.parallel.ranks = read_size(strategy, "ranks", gpus);
-  if (plan.parallel.ranks > gpus)
-    strategy.at("ranks").fail(fmt::format("{} ranks need as many GPUs, the cluster has {}", plan.parallel.ranks, gpus),
+  auto const ranks = read_size(strategy, "ranks", gpus);
+  if (ranks > gpus)
+    strategy.at("ranks").fail(fmt::format("{} ranks need as many GPUs, the cluster has {}", ranks, gpus),
                               fmt::format("use at most {} or more nodes", gpus));
+  plan.parallel.data = ranks;
+  if (auto const parallel = strategy.find("parallel")) read_parallel(*parallel, model, ranks, plan);
   read_options(strategy, model, plan);
   if (auto const recompute = strategy.find("recompute")) read_recompute(*recompute, model, plan);
   if (auto const offload = strategy.find("offload")) read_offload(*offload, plan);

@@ -26,6 +26,10 @@ namespace twinstep::strategies {
 /// framework is refused with the strategies that have it, an unknown one with the nearest known.
 void read_options(io::Node const& strategy, ModelSpec const& model, Plan& plan);
 
+/// Reads the "parallel" of a strategy into `plan`, whose strategy is known: how `ranks` divide the work of the model,
+/// and how many of them are left to be data-parallel. {"tensor": 8, "sequence": true, "pipeline": 4, "chunks": 2}.
+void read_parallel(io::Node const& parallel, ModelSpec const& model, std::int64_t ranks, Plan& plan);
+
 /// Reads "recompute" into `plan`. A word says what blocks keep ("none", "full", "selective", "per-op"); "sqrt" takes
 /// about as many segments as each has blocks (Chen et al., arXiv 1604.06174), √layers rounded; an object says which
 /// blocks: {"what": "full", "every": 2}, {"segment": 4}, {"first": 8}. Refuses none, more blocks than the model has,

@@ -80,13 +80,13 @@ void read_batches(io::Node const& training, Plan& plan) {
   auto const micro = training.find("micro_batch");
   auto const steps = read_size(training, "gradient_accumulation", 1);
   plan.batch.micro_batch = read_size(training, "micro_batch", 1);
-  plan.batch.global_batch = read_size(training, "global_batch", plan.batch.micro_batch * plan.parallel.ranks * steps);
+  plan.batch.global_batch = read_size(training, "global_batch", plan.batch.micro_batch * plan.parallel.data * steps);
   if (!global || !accumulation) return;
-  auto const at_once = plan.parallel.ranks * steps;
+  auto const at_once = plan.parallel.data * steps;
   if (!micro && plan.batch.global_batch % at_once == 0) plan.batch.micro_batch = plan.batch.global_batch / at_once;
   if (plan.batch.micro_batch * at_once != plan.batch.global_batch)
     accumulation->fail(fmt::format("found {} micro-batches of {} on {} ranks, expected the global batch of {}", steps,
-                                   plan.batch.micro_batch, plan.parallel.ranks, plan.batch.global_batch),
+                                   plan.batch.micro_batch, plan.parallel.data, plan.batch.global_batch),
                        "leave one of the three out");
 }
 

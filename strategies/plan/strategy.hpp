@@ -82,19 +82,20 @@ struct StrategyTraits {
   bool is_for_transformers = false;  ///< its framework trains nothing else
   OffloadLimits offload = {};
   BucketOption bucket = {};
+  bool runs_pipelines = false;  ///< its states stay while a stage has several micro-batches in flight
 };
 
 /// One row a strategy, in the order of `StrategyName`.
 // clang-format off
 inline constexpr auto kStrategies = std::to_array<StrategyTraits>({
     {.name = "naive", .options = TextbookOptions{.stage = 0}, .shards_more = StrategyName::kZero1,
-     .is_sharded = false, .averages_gradients = false, .reduces = "in the precision of compute"},
+     .is_sharded = false, .averages_gradients = false, .reduces = "in the precision of compute", .runs_pipelines = true},
     {.name = "ddp", .options = DdpOptions{}, .family = Family::kTorch, .shards_more = StrategyName::kZero1,
      .is_sharded = false, .holds_fp32_parameters = true, .keeps_masters = false, .reduces = "as they are", .reduce_option = "comm_hook",
-     .piles_up = true, .bucket = {"bucket", false}},
+     .piles_up = true, .bucket = {"bucket", false}, .runs_pipelines = true},
     {.name = "zero-1", .options = TextbookOptions{.stage = 1}, .shards_more = StrategyName::kZero2,
      .has_groups = true, .averages_gradients = false, .reduces = "in the precision of compute",
-     .bucket = {"bucket", false}},
+     .bucket = {"bucket", false}, .runs_pipelines = true},
     {.name = "zero-2", .options = TextbookOptions{.stage = 2}, .shards_more = StrategyName::kZero3,
      .averages_gradients = false, .reduces = "in the precision of compute", .bucket = {"bucket", false}},
     {.name = "zero-3", .options = TextbookOptions{.stage = 3},
@@ -107,7 +108,7 @@ inline constexpr auto kStrategies = std::to_array<StrategyTraits>({
      .offload = {OffloadPlace::kCpu, OffloadPlace::kCpu, true}},
     {.name = "deepspeed-1", .options = DeepSpeedOptions{.stage = 1}, .family = Family::kDeepSpeed,
      .shards_more = StrategyName::kDeepSpeed2, .takes_reduce_type = true,
-     .offload = {OffloadPlace::kCpu}, .bucket = {"reduce_bucket_size"}},
+     .offload = {OffloadPlace::kCpu}, .bucket = {"reduce_bucket_size"}, .runs_pipelines = true},
     {.name = "deepspeed-2", .options = DeepSpeedOptions{.stage = 2}, .family = Family::kDeepSpeed,
      .shards_more = StrategyName::kDeepSpeed3, .takes_reduce_type = true,
      .offload = {OffloadPlace::kCpu}, .bucket = {"reduce_bucket_size"}},
@@ -116,7 +117,7 @@ inline constexpr auto kStrategies = std::to_array<StrategyTraits>({
      .offload = {OffloadPlace::kNvme, OffloadPlace::kNvme}, .bucket = {"reduce_bucket_size"}},
     {.name = "megatron", .options = MegatronOptions{}, .family = Family::kMegatron,
      .shards_more = StrategyName::kZero3, .has_groups = true,
-     .reduce_option = "grad_reduce_in_fp32", .is_for_transformers = true, .bucket = {"bucket_size"}},
+     .reduce_option = "grad_reduce_in_fp32", .is_for_transformers = true, .bucket = {"bucket_size"}, .runs_pipelines = true},
 });
 // clang-format on
 

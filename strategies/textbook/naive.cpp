@@ -23,11 +23,13 @@ class Naive : public DataParallel {
   Region parameter(ParameterId id) override { return layout_.place(parameters_, id); }
   Region gradient(ParameterId id) override { return layout_.place(gradients_, id); }
 
-  void update() override {
+  void finish_gradients() override {
     auto const backward_end = context_.role.last_on(context_.compute);
     auto const name = context_.program.name("gradient.all_reduce");
     for (auto const id : context_.parameters.ready_order())
       context_.role.wait(context_.compute, all_reduce(context_, lane_, name, gradient(id), backward_end));
+  }
+  void update() override {
     clip_gradients(context_, context_.role.whole(gradients_));
     optimizer_.update(0, context_.role.whole(parameters_), context_.role.whole(gradients_));
   }

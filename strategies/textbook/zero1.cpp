@@ -38,8 +38,8 @@ class Zero1 : public DataParallel {
                reduce_scatter(context_, lanes_.inside, reduce_name_, layout_.place(gradients_, *bucket), own, by));
   }
 
+  void finish_gradients() override { wait_for(context_, lanes_); }
   void update() override {
-    wait_for(context_, lanes_);
     clip_gradients(context_, own_shards(), lanes_.inside);
     for (auto const& bucket : layout_.groups()) {
       auto const own = own_shard_.in(parameters_, bucket);

@@ -99,9 +99,14 @@ class Ddp : public DataParallel {
     while (reduced_.size() < buckets_.size() && is_full_[reduced_.size()]) reduce(reduced_.size());
   }
   void after_backward(std::size_t unit) override {
-    if (unit == 0 && has_sync()) finish();
+    if (unit == 0 && has_sync() && reduced_.size() == buckets_.size()) finish();
+  }
+  /// With several chunks of a pipeline the first unit is not the last to go backward.
+  void finish_gradients() override {
+    if (!reduced_.empty()) finish();
   }
 
+  Region finished_gradient(ParameterId id) override { return gradients_[id.index()]; }
   void update() override {
     auto gradients = std::vector<Region>{};
     for (auto const& bucket : layout_.groups())
@@ -113,7 +118,7 @@ class Ddp : public DataParallel {
  private:
   [[nodiscard]] bool has_hook() const { return options_.comm_hook != DdpOptions::Hook::kNone; }
   [[nodiscard]] bool has_sync() const { return context_.is_last_micro_step() || !options_.no_sync; }
-  [[nodiscard]] double share() const { return 1.0 / static_cast<double>(context_.plan.parallel.ranks); }
+  [[nodiscard]] double share() const { return 1.0 / static_cast<double>(context_.plan.parallel.data); }
   [[nodiscard]] Region view(ParameterId id) const { return layout_.place_in_group(buckets_[layout_.group_of(id)], id); }
 
   BufferId make_bucket(std::size_t index) {

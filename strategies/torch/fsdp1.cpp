@@ -33,7 +33,7 @@ class Fsdp1 : public DataParallel {
         unshard_{context.role.stream("unshard")},
         post_backward_{context.role.stream("post_backward")},
         shard_group_{is_sharded() ? context.groups.shard(context.program) : CommunicatorId{}},
-        divide_{divide_factors(context.plan.parallel.ranks)},
+        divide_{divide_factors(context.plan.parallel.data)},
         unit_(units_.groups().size()) {}
 
   Region parameter(ParameterId id) override {

@@ -305,7 +305,7 @@ class Fsdp2 : public DataParallel {
   CommunicatorId state_group_;  // ranks that share one copy of the states
   OwnPlace own_place_;          // in a gather over them
   OwnPlace part_place_;         // in one inside a group of m
-  DivideFactors divide_ = divides() ? divide_factors(context_.plan.parallel.ranks) : DivideFactors{};
+  DivideFactors divide_ = divides() ? divide_factors(context_.plan.parallel.data) : DivideFactors{};
   Names names_{context_};
   std::vector<Unit> unit_;
   std::vector<CopiedOut> copied_out_;  // that gathers do not wait for yet

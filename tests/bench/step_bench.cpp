@@ -17,7 +17,7 @@ using namespace twinstep;
 
 strategies::Plan plan_of(std::int64_t strategy, std::int64_t ranks) {
   return {.strategy = static_cast<strategies::StrategyName>(strategy),
-          .parallel = {.ranks = ranks},
+          .parallel = {.data = ranks},
           .batch = {.micro_batch = 1, .global_batch = ranks, .sequence_length = 4096}};
 }
 

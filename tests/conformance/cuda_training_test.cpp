@@ -46,7 +46,7 @@ TEST_CASE("every strategy trains like a single rank on devices that are not ther
       for (auto const name : kAllStrategies) {
         INFO(fmt::format("{}, {} ranks, recompute {}", name_of(name), ranks, name_of(recompute)));
         auto const trained = train({.strategy = with_buckets(name, 1_KiB, 256_B),
-                                    .parallel = {.ranks = ranks},
+                                    .parallel = {.data = ranks},
                                     .batch = {.micro_batch = 2, .global_batch = global_batch},
                                     .kernels = {.precision = DataType::kFp64, .recompute = recompute}},
                                    on_fake_devices);

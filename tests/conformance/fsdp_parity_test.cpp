@@ -12,7 +12,7 @@ namespace {
 
 Plan fp64_fsdp_plan(StrategyName strategy, std::int64_t ranks, std::int64_t micro_batches) {
   return {.strategy = strategy,
-          .parallel = {.ranks = ranks},
+          .parallel = {.data = ranks},
           .batch = {.micro_batch = 2, .global_batch = 2 * ranks * micro_batches},
           .kernels = {.precision = DataType::kFp64}};
 }

@@ -91,7 +91,7 @@ TEST_CASE("strategies over Gloo train like a single rank", "[conformance][strate
     for (auto const name : kAllStrategies) {
       INFO(fmt::format("{}, {} ranks", name_of(name), ranks));
       auto const trained = train({.strategy = with_buckets(name, 1_KiB, 256_B),
-                                  .parallel = {.ranks = ranks},
+                                  .parallel = {.data = ranks},
                                   .batch = {.micro_batch = kMicroBatch, .global_batch = global_batch},
                                   .kernels = {.precision = DataType::kFp64}},
                                  over_gloo);

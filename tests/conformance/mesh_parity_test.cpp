@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "strategies/compile.hpp"
+#include "strategies/plan/planned_work.hpp"
 #include "tests/conformance/mesh_training.hpp"
 #include "tests/conformance/training.hpp"
 #include "tests/support/catch.hpp"
@@ -22,13 +23,13 @@ constexpr StrategyName kTried[] = {StrategyName::kNaive, StrategyName::kDdp, Str
 
 Plan fp64_plan(StrategyName name, std::int64_t data_ranks, std::int64_t micro_batches) {
   return {.strategy = with_buckets(name, 1_KiB, 256_B),
-          .parallel = {.ranks = data_ranks},
+          .parallel = {.data = data_ranks},
           .batch = {.micro_batch = kMicroBatch, .global_batch = kMicroBatch * data_ranks * micro_batches},
           .kernels = {.precision = DataType::kFp64}};
 }
 
 Shape shape_of(Plan const& plan) {
-  auto const averaged = plan.strategy.traits().averages_gradients ? static_cast<double>(plan.parallel.ranks) : 1.0;
+  auto const averaged = plan.strategy.traits().averages_gradients ? static_cast<double>(plan.parallel.data) : 1.0;
   return {.micro_batch = kMicroBatch,
           .compute_type = DataType::kFp64,
           .gradient_type = DataType::kFp64,
@@ -44,30 +45,44 @@ Shape shape_of(Plan const& plan, std::vector<std::int64_t> const& widths) {
 
 RoleSpec only_role(ModelWork model, std::int64_t micro_batches) {
   auto const all = UnitRange{0, model.units.size()};
-  return {.name = "rank", .model = std::move(model), .chunks = {all}, .schedule = one_after_another(micro_batches)};
+  return {.name = "rank",
+          .model = std::move(model),
+          .chunks = {{.units = all}},
+          .schedule = one_after_another(micro_batches)};
 }
 
-/// Stage s of four has layer s; the last has the loss too. Pipelines are the outermost axis of the grid.
-MeshJob pipeline(Plan const& plan, std::function<Schedule(std::int64_t stage)> const& schedule) {
-  constexpr std::int64_t kStages = 4;
-  auto const data = plan.parallel.ranks;
-  auto const grid = Grid{{{"pipeline", kStages}, {"data", data}}};
-  auto job = MeshJob{.widths = {7, 11, 13, 5, 3}, .plan = plan};
+/// Eight layers.
+std::vector<std::int64_t> const kWidths{7, 11, 13, 5, 6, 9, 4, 8, 3};
+
+/// Each part of the pipeline has as many layers; the last has the loss too. Pipelines are the outermost axis of the
+/// grid.
+MeshJob pipeline(Plan const& plan, Pipeline const& shape, std::function<Schedule(std::int64_t stage)> const& schedule) {
+  auto const data = plan.parallel.data;
+  auto const grid = Grid{{{"pipeline", shape.stages}, {"data", data}}};
+  auto job = MeshJob{.widths = kWidths, .plan = plan};
+  job.plan.parallel.pipeline.exchange = shape.exchange;
   job.data_rank = [data](RankId rank) { return static_cast<std::int64_t>(rank.index()) % data; };
   job.step.grids = {grid};
   job.step.pipeline = {GridId{0}, grid.along({"pipeline"})};
   job.step.sets.emplace_back(grid, GridId{0}, RankGroups::Axes{}, RankGroups::Axes{"data"});
   auto const model = planned_work(Mlp{"mlp", job.widths}, plan);
-  for (std::int64_t stage = 0; stage < kStages; ++stage) {
-    auto const first = static_cast<std::size_t>(stage);
-    auto const units = UnitRange{first, stage + 1 == kStages ? first + 2 : first + 1};
+  auto const layers = static_cast<std::int64_t>(kWidths.size() - 1) / shape.parts();
+  for (std::int64_t stage = 0; stage < shape.stages; ++stage) {
     auto role = RoleSpec{.name = fmt::format("stage {}", stage),
                          .where = {{"pipeline", stage}},
-                         .model = part_of(model, units),
-                         .chunks = {{0, units.end - units.first}},
-                         .schedule = schedule(stage)};
-    if (stage > 0) role.before = stage - 1;
-    if (stage + 1 < kStages) role.after = stage + 1;
+                         .model = part_of(model, {}),
+                         .schedule = schedule(stage),
+                         .stage = stage};
+    for (std::int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
+      auto const part = part_at(shape, stage, chunk);
+      auto const first = role.model.units.size();
+      auto const begin = model.units.begin() + part * layers;
+      role.model.units.insert(role.model.units.end(), begin,
+                              part + 1 == shape.parts() ? model.units.end() : begin + layers);
+      role.chunks.push_back({.units = {first, role.model.units.size()}});
+      if (part > 0) role.chunks.back().before = place_of(shape, part - 1).stage;
+      if (part + 1 < shape.parts()) role.chunks.back().after = place_of(shape, part + 1).stage;
+    }
     job.step.roles.push_back(std::move(role));
   }
   return job;
@@ -88,25 +103,39 @@ Schedule with_late_weight_gradients(Schedule schedule) {
 
 }  // namespace
 
-// 4 stages, 6 micro-batches: 1F1B has 4, 3, 2 and 1 of them in flight, GPipe 6. Sums over micro-batches come in the
-// same order as on a single rank; 1e-12 is rounding (see "every strategy trains like a single rank").
-TEST_CASE("a pipeline of four stages with several micro-batches in flight trains like a single rank",
-          "[conformance][mesh][cpu]") {
-  constexpr std::int64_t kMicroBatches = 6;
+// Sums over micro-batches come in the same order as on a single rank; 1e-12 is rounding (see "every strategy trains
+// like a single rank"). 4 stages of two layers, or of two chunks of one.
+TEST_CASE("a pipeline trains like a single rank, whatever its schedule and its exchanges", "[conformance][mesh][cpu]") {
+  using enum PipelineSchedule;
   for (auto const name : kTried)
-    for (std::int64_t const data : {1, 2}) {
-      auto const plan = fp64_plan(name, data, kMicroBatches);
-      auto const alone = train_alone({7, 11, 13, 5, 3}, plan.batch.global_batch);
-      auto const one_by_one = [](std::int64_t stage) { return one_forward_one_backward(stage, 4, kMicroBatches); };
-      auto const check = [&](std::string_view schedule, std::function<Schedule(std::int64_t)> const& make) {
-        INFO(fmt::format("{}, {} data-parallel ranks, {}", name_of(name), data, schedule));
-        CHECK(largest_difference(train(pipeline(plan, make)), alone) < 1e-12);
-      };
-      check("GPipe", [](std::int64_t) { return gpipe(kMicroBatches); });
-      check("1F1B", one_by_one);
-      check("1F1B with late weight gradients",
-            [&](std::int64_t stage) { return with_late_weight_gradients(one_by_one(stage)); });
-    }
+    for (std::int64_t const data : {1, 2})
+      for (std::int64_t const micro_batches : {8, 9, 11}) {
+        auto const plan = fp64_plan(name, data, micro_batches);
+        auto const alone = train_alone(kWidths, plan.batch.global_batch);
+        auto const check = [&](Pipeline const& shape, std::string_view what, auto const& schedule) {
+          INFO(fmt::format("{}, {} data-parallel ranks, {} micro-batches, {}, {}", name_of(name), data, micro_batches,
+                           what, name_of(shape.exchange)));
+          CHECK(largest_difference(train(pipeline(plan, shape, schedule)), alone) < 1e-12);
+        };
+        for (auto const schedule :
+             {kGpipe, kOneForwardOneBackward, kInterleaved, kInterleavedZeroBubble, kZeroBubbleV, kDualPipeV}) {
+          auto const chunks = schedule == kGpipe || schedule == kOneForwardOneBackward ? 1 : 2;
+          // A last group with fewer micro-batches than stages would get stuck.
+          auto const group = micro_batches % 4 == 0 ? 4 : micro_batches;
+          auto shape = Pipeline{.stages = 4, .chunks = chunks, .schedule = schedule, .group = group};
+          auto const passes = [&](std::int64_t stage) { return schedule_of(shape, stage, micro_batches); };
+          check(shape, name_of(schedule), passes);
+          if (chunks > 1) continue;
+          for (auto const exchange : {PipelineExchange::kBatched, PipelineExchange::kBlocking}) {
+            if (exchange == PipelineExchange::kBlocking && schedule == kGpipe) continue;  // see read_parallel
+            shape.exchange = exchange;
+            check(shape, name_of(schedule), passes);
+          }
+          shape.exchange = PipelineExchange::kOverlapped;
+          check(shape, "late weight gradients",
+                [&](std::int64_t stage) { return with_late_weight_gradients(passes(stage)); });
+        }
+      }
 }
 
 // The tensor group sums what its two ranks compute of a layer: in forward after every second layer, in backward before

@@ -8,6 +8,7 @@
 #include "sim/program/well_formed.hpp"
 #include "strategies/compile.hpp"
 #include "strategies/parts/flat_layout.hpp"
+#include "strategies/plan/planned_work.hpp"
 #include "strategies/torch/ddp_buckets.hpp"
 #include "tests/conformance/training.hpp"
 #include "tests/support/catch.hpp"
@@ -110,7 +111,7 @@ std::optional<std::int32_t> set_of(MeshJob const& job, program::StepProgram cons
 void fill_samples(MeshJob const& job, RankId rank, std::int64_t micro_step, std::span<double> values) {
   auto const samples = job.plan.batch.micro_batch;
   auto const per_sample = values.size() / static_cast<std::size_t>(samples);
-  auto const first = static_cast<std::size_t>((micro_step * job.plan.parallel.ranks + job.data_rank(rank)) * samples);
+  auto const first = static_cast<std::size_t>((micro_step * job.plan.parallel.data + job.data_rank(rank)) * samples);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = noise(per_sample, first * per_sample + i);
 }
 
@@ -154,7 +155,8 @@ std::vector<double> train_alone(std::vector<std::int64_t> const& widths, std::in
   auto step = StepSpec{.grids = {groups.grid()}};
   auto model = planned_work(Mlp{"mlp", widths}, plan);
   auto const all = UnitRange{0, model.units.size()};
-  step.roles.push_back({.name = "alone", .model = std::move(model), .chunks = {all}, .schedule = one_after_another(1)});
+  step.roles.push_back(
+      {.name = "alone", .model = std::move(model), .chunks = {{.units = all}}, .schedule = one_after_another(1)});
   step.sets.push_back(std::move(groups));
   return train({.widths = widths, .plan = plan, .step = std::move(step), .data_rank = [](RankId) { return 0; }});
 }

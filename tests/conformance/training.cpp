@@ -61,7 +61,7 @@ Home home_of(ModelWork const& work, Parameters const& parameters, Plan const& pl
       return {{parameters, by_unit(parameters), shard_ranks(plan)}, "parameter_shard", Held::kShard};
     case StrategyName::kMegatron: {
       auto const held = gathers_ahead(plan.strategy.get<MegatronOptions>()) ? Held::kShardInPlace : Held::kAll;
-      return {megatron_layout(parameters, plan.strategy.get<MegatronOptions>(), plan.parallel.ranks, shard_ranks(plan)),
+      return {megatron_layout(parameters, plan.strategy.get<MegatronOptions>(), plan.parallel.data, shard_ranks(plan)),
               "parameters", held};
     }
     case StrategyName::kFsdp1: {
@@ -70,18 +70,18 @@ Home home_of(ModelWork const& work, Parameters const& parameters, Plan const& pl
     }
     case StrategyName::kFsdp2: {
       auto const& fsdp2 = plan.strategy.get<Fsdp2Options>();
-      auto const ranks = fsdp2.reshard_after_forward > 1 ? plan.parallel.ranks : shard_ranks(plan);
+      auto const ranks = fsdp2.reshard_after_forward > 1 ? plan.parallel.data : shard_ranks(plan);
       return {{parameters, fsdp_units(fsdp2.shards_root), ranks, {.rows = true}}, "parameter_shard", Held::kShard};
     }
     case StrategyName::kDeepSpeed1:
     case StrategyName::kDeepSpeed2: {
       auto all = std::vector<ParameterId>{};
       for (std::size_t i = 0; i < parameters.count(); ++i) all.emplace_back(i);
-      return {{parameters, {all}, plan.parallel.ranks}, "parameters", Held::kAll, "", "master"};
+      return {{parameters, {all}, plan.parallel.data}, "parameters", Held::kAll, "", "master"};
     }
     case StrategyName::kDeepSpeed3: {
       auto layout = FlatLayout{parameters, persistent_first(plan.strategy.get<DeepSpeedOptions>(), parameters),
-                               plan.parallel.ranks};
+                               plan.parallel.data};
       return {std::move(layout), "parameter_shard", Held::kShard, "persistent_parameters", "master"};
     }
     default: FAIL("say where " << name_of(plan.strategy) << " keeps its parameters");
@@ -100,7 +100,7 @@ class Training {
 
   std::vector<double> run(MakeTrainingJob const& make) {
     auto const step = compiled(odd_mlp(), plan_);
-    auto const job = make(plan_.parallel.ranks, [this](program::FreshBuffer const& buffer, std::span<double> values) {
+    auto const job = make(plan_.parallel.data, [this](program::FreshBuffer const& buffer, std::span<double> values) {
       initialise(buffer, values);
     });
     for (int i = 0; i < kSteps; ++i) CHECK(find_violations(step, job.step(step)) == std::vector<std::string>{});
@@ -134,7 +134,7 @@ class Training {
       // Sample i of the global batch is the same numbers wherever it is computed.
       auto const micro_step = static_cast<std::size_t>(scope.micro_batch);
       auto const per_sample = values.size() / static_cast<std::size_t>(plan_.batch.micro_batch);
-      auto const first = (micro_step * static_cast<std::size_t>(plan_.parallel.ranks) + rank.index()) *
+      auto const first = (micro_step * static_cast<std::size_t>(plan_.parallel.data) + rank.index()) *
                          static_cast<std::size_t>(plan_.batch.micro_batch);
       auto const seed = std::hash<std::size_t>{}(per_sample);
       for (std::size_t i = 0; i < values.size(); ++i) values[i] = largest_ * noise(seed, first * per_sample + i);
@@ -159,7 +159,7 @@ class Training {
 
   [[nodiscard]] std::vector<double> read_parameters(TrainingJob const& job) const {
     auto flat = std::vector<std::vector<double>>{};
-    for (std::size_t rank = 0; rank < static_cast<std::size_t>(plan_.parallel.ranks); ++rank)
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(plan_.parallel.data); ++rank)
       flat.push_back(job.read(RankId{rank}, home_.buffer, ""));
     for (std::size_t rank = 0; rank < flat.size(); ++rank)  // replicas stay identical, bit for bit
       CHECK(flat[rank] == flat[place_in_group(RankId{rank})]);

@@ -17,7 +17,7 @@ constexpr std::int64_t kMicroBatch = 2;
 
 Plan fp64_plan(StrategyName name, std::int64_t ranks, std::int64_t micro_batches) {
   return {.strategy = with_buckets(name, 1_KiB, 256_B),
-          .parallel = {.ranks = ranks},
+          .parallel = {.data = ranks},
           .batch = {.micro_batch = kMicroBatch, .global_batch = kMicroBatch * ranks * micro_batches},
           .kernels = {.precision = DataType::kFp64}};
 }
@@ -38,7 +38,7 @@ TEST_CASE("every strategy trains like a single rank", "[conformance][strategies]
           INFO(fmt::format("{}, {} ranks, {} micro-batches, recompute {}", name_of(name), ranks, micro_batches,
                            name_of(recompute)));
           auto const trained = train({.strategy = with_buckets(name, 1_KiB, 256_B),
-                                      .parallel = {.ranks = ranks},
+                                      .parallel = {.data = ranks},
                                       .batch = {.micro_batch = kMicroBatch, .global_batch = global_batch},
                                       .kernels = {.precision = DataType::kFp64, .recompute = recompute}},
                                      on_cpus);

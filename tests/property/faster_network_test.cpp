@@ -28,7 +28,7 @@ program::StepProgram step_of(StrategyName strategy) {
   model.layers = 3;
   return tests::compiled(strategies::ModelSpec{model},
                          {.strategy = strategy,
-                          .parallel = {.ranks = 16},
+                          .parallel = {.data = 16},
                           .batch = {.micro_batch = 1, .global_batch = 32, .sequence_length = 2048}});
 }
 

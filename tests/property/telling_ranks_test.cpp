@@ -23,7 +23,7 @@ std::string name_of_strategy(std::size_t i) {
 StepProgram of_strategy(std::size_t i, std::int64_t ranks) {
   return compiled(strategies::ModelSpec{tiny_llama()},
                   {.strategy = static_cast<strategies::StrategyName>(i),
-                   .parallel = {.ranks = ranks},
+                   .parallel = {.data = ranks},
                    .batch = {.micro_batch = 1, .global_batch = ranks, .sequence_length = 32}});
 }
 

@@ -120,7 +120,7 @@ inline strategies::DeepSpeedOptions& deepspeed_of(strategies::Plan& plan) {
 /// Mixed precision as users of FSDP have it: bf16 compute and gathers, fp32 parameters, fp32 reductions.
 inline strategies::Plan fsdp_plan(strategies::StrategyName name, std::int64_t ranks, std::int64_t micro_batches = 1) {
   return {.strategy = name,
-          .parallel = {.ranks = ranks},
+          .parallel = {.data = ranks},
           .batch = {.micro_batch = 2, .global_batch = 2 * ranks * micro_batches},
           .kernels = {.precision = DataType::kBf16},
           .states = {.parameter_type = DataType::kFp32, .reduce_type = DataType::kFp32}};

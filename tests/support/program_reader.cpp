@@ -260,8 +260,8 @@ Role ProgramReader::role(Node const& node) {
 }
 
 Buffer ProgramReader::buffer(Node const& node) {
-  node.allow_only(
-      {"name", "unit", "pass", "micro_batch", "scope", "elements", "type", "category", "space", "is_persistent"});
+  node.allow_only({"name", "unit", "pass", "micro_batch", "scope", "elements", "type", "category", "space",
+                   "is_persistent", "is_recorded"});
   auto out = Buffer{};
   out.name = name(node.at("name"));
   out.scope = scope(node);
@@ -270,6 +270,7 @@ Buffer ProgramReader::buffer(Node const& node) {
   out.category = node.at("category").word<MemoryCategory>();
   out.space = node.at("space").word<MemorySpace>();
   out.is_persistent = is_true(node, "is_persistent");
+  if (auto const recorded = node.find("is_recorded")) out.is_recorded = recorded->boolean();
   return out;
 }
 

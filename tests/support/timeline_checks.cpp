@@ -243,7 +243,7 @@ class Checks {
     if (auto const* message = std::get_if<program::PointToPoint>(&part)) {
       auto const peer = program_.grids.rank_in_group(rank, along, program_.evaluate(message->peer, rank));
       auto const pair = message->sends ? std::pair{rank, peer} : std::pair{peer, rank};
-      return {program_.communicators.size(), pair.first, pair.second, message->sends};
+      return {program_.communicators.size() + message->communicator.index(), pair.first, pair.second, message->sends};
     }
     auto const first = program_.grids.rank_in_group(rank, along, 0);
     return {std::get<program::Collective>(part).communicator.index(), first, first, false};

@@ -23,7 +23,7 @@ namespace {
 /// tiny_llama in fp32: 2 layers of 27,776 parameters and so on; see `parameter_count`.
 Plan ddp_plan(DdpOptions const& ddp = {}) {
   return {.strategy = ddp,
-          .parallel = {.ranks = 4},
+          .parallel = {.data = 4},
           .batch = {.micro_batch = 1, .global_batch = 4, .sequence_length = 8},
           .kernels = {.precision = DataType::kFp32}};
 }

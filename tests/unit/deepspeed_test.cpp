@@ -26,7 +26,7 @@ constexpr StrategyName kStages[] = {kDeepSpeed1, kDeepSpeed2, kDeepSpeed3};
 
 Plan plan_of(StrategyName name, std::int64_t ranks, std::int64_t micro_batches = 1) {
   return {.strategy = name,
-          .parallel = {.ranks = ranks},
+          .parallel = {.data = ranks},
           .batch = {.micro_batch = 2, .global_batch = 2 * ranks * micro_batches, .sequence_length = 16}};
 }
 

@@ -15,8 +15,8 @@ namespace {
 
 double seconds(Transformer const& model, Plan plan, std::string const& machine) {
   auto const cluster = explore::with_software(hw_profiles::read_cluster(machine), plan.strategy.name());
-  plan.parallel.ranks = cluster.gpus();
-  plan.batch.global_batch *= plan.parallel.ranks * plan.batch.micro_batch;  // given in micro-batches of a rank
+  plan.parallel.data = cluster.gpus();
+  plan.batch.global_batch *= plan.parallel.data * plan.batch.micro_batch;  // given in micro-batches of a rank
   plan.states.parameter_type = default_parameter_type(plan.strategy, plan.kernels.precision);
   return to_seconds(engine::run(tests::compiled(model, plan), engine::Machine{cluster}).step_time).count();
 }

@@ -101,7 +101,7 @@ std::string options_text(Plan const& plan) {
 void check(ModelSpec const& model, Plan plan) {
   for (auto const place : {Place::kNone, Place::kCpu}) {
     for (auto const micro_batches : {1, 3}) {
-      plan.batch.global_batch = plan.batch.micro_batch * plan.parallel.ranks * micro_batches;
+      plan.batch.global_batch = plan.batch.micro_batch * plan.parallel.data * micro_batches;
       plan.batch.sequence_length = std::holds_alternative<Mlp>(model) ? 1 : 16;
       plan.kernels.recompute = micro_batches == 3 ? Recompute::kFull : Recompute::kNone;
       plan.states.clips_gradients = micro_batches == 3;

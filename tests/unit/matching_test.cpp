@@ -172,8 +172,8 @@ TEST_CASE("a send meets a receive of the same size", "[program][matching]") {
   auto const found = stages.mismatches();
   REQUIRE(found.size() == 1);
   CHECK(found[0] ==
-        "message #0 from rank 0 to rank 1: send (op 0) sends 10 fp32 on communicator \"pipeline\", but receive (op 0) "
-        "receives 11 fp32 on communicator \"pipeline\"");
+        "message #0 on communicator \"pipeline\" from rank 0 to rank 1: send (op 0) sends 10 fp32, but receive (op 0) "
+        "receives 11 fp32");
 }
 
 TEST_CASE("a message that nobody receives is found", "[program][matching]") {
@@ -181,7 +181,9 @@ TEST_CASE("a message that nobody receives is found", "[program][matching]") {
   stages.send(0, 1, 10);
   auto const found = stages.mismatches();
   REQUIRE(found.size() == 1);
-  CHECK(found[0] == "1 messages are sent from rank 0 to rank 1, but 0 are received; send (op 0) has no counterpart");
+  CHECK(found[0] ==
+        "1 messages are sent on communicator \"pipeline\" from rank 0 to rank 1, but 0 are received; send (op 0) has "
+        "no counterpart");
 }
 
 TEST_CASE("a ring of neighbours in one role matches rank by rank", "[program][matching]") {

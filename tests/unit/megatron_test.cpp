@@ -19,7 +19,7 @@ namespace {
 
 Plan megatron_plan(MegatronOptions const& options, std::int64_t ranks = 4) {
   return {.strategy = options,
-          .parallel = {.ranks = ranks},
+          .parallel = {.data = ranks},
           .batch = {.micro_batch = 1, .global_batch = 2 * ranks, .sequence_length = 8}};
 }
 

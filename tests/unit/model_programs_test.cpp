@@ -34,7 +34,7 @@ Transformer small(std::string const& model_type) {
 
 /// Two micro-batches of two on each of four ranks.
 void check_program(ModelSpec const& model, Plan plan) {
-  plan.parallel.ranks = 4;
+  plan.parallel.data = 4;
   plan.batch.micro_batch = 2;
   plan.batch.global_batch = 16;
   plan.batch.sequence_length = std::holds_alternative<Transformer>(model) ? 16 : 1;

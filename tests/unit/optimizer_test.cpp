@@ -15,7 +15,7 @@ namespace {
 
 Plan plan_with(Optimizer optimizer, DataType precision = DataType::kFp32) {
   return {.strategy = StrategyName::kNaive,
-          .parallel = {.ranks = 2},
+          .parallel = {.data = 2},
           .batch = {.micro_batch = 1, .global_batch = 2, .sequence_length = 8},
           .kernels = {.precision = precision},
           .states = {.optimizer = optimizer}};

@@ -139,7 +139,7 @@ TEST_CASE("programs of every policy and scope are well-formed, free of races, an
             if (scope.segment > 1 && recompute != Recompute::kFull) continue;
             auto plan = recomputing(recompute, scope);
             plan.strategy = name;
-            plan.parallel.ranks = 2;
+            plan.parallel.data = 2;
             plan.batch.global_batch = 4;
             plan.batch.sequence_length = std::holds_alternative<Mlp>(model) ? 1 : 16;
             plan.kernels.flash_attention = offloads;  // either, with some policy
@@ -180,7 +180,7 @@ TEST_CASE("ZeRO-3 gathers the blocks of a segment once more than those that are 
   auto const gathers = [](std::int64_t segment) {
     auto plan = recomputing(Recompute::kFull, {.segment = segment});
     plan.strategy = StrategyName::kZero3;
-    plan.parallel.ranks = plan.batch.global_batch = 2;
+    plan.parallel.data = plan.batch.global_batch = 2;
     plan.batch.sequence_length = 1;
     auto const step = compiled(deep_mlp(), plan);
     auto count = 0;

@@ -25,7 +25,7 @@ hardware::Cluster network(BytesPerSecond rate, Duration alpha = 1_us) {
 
 Plan plan_of(StrategyName name, std::int64_t ranks) {
   return {.strategy = tests::with_buckets(name, 16_KiB, 4_KiB),
-          .parallel = {.ranks = ranks},
+          .parallel = {.data = ranks},
           .batch = {.micro_batch = 4, .global_batch = 4 * ranks, .sequence_length = 32}};
 }
 

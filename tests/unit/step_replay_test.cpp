@@ -66,7 +66,7 @@ TEST_CASE("a record's words become a plan on its machine", "[steps]") {
   CHECK(full_shard.scenario.plan.states.optimizer == strategies::Optimizer::kAdamWForeach);
   CHECK(full_shard.scenario.plan.kernels.recompute == strategies::Recompute::kFull);
   CHECK(full_shard.scenario.plan.kernels.precision == DataType::kBf16);
-  CHECK(full_shard.scenario.plan.parallel.ranks == 128);
+  CHECK(full_shard.scenario.plan.parallel.data == 128);
   CHECK(full_shard.scenario.cluster->nodes() == 16);
   CHECK(full_shard.scenario.cluster->stack.name == "composer");
   CHECK(full_shard.near_to.empty());

@@ -28,7 +28,7 @@ std::map<CollectiveKind, std::int64_t> elements_by_kind(program::StepProgram con
 
 Plan plan_of(StrategyName name, std::int64_t ranks, std::int64_t micro_batches) {
   return {.strategy = name,
-          .parallel = {.ranks = ranks},
+          .parallel = {.data = ranks},
           .batch = {.micro_batch = 2, .global_batch = 2 * ranks * micro_batches}};
 }
 
@@ -149,7 +149,7 @@ TEST_CASE("full recomputation runs the layers' forward once more and adds a thir
 }
 
 TEST_CASE("a batch that does not divide is an answer with a way out", "[strategies]") {
-  auto const result = compile(odd_mlp(), {.parallel = {.ranks = 4}, .batch = {.micro_batch = 3, .global_batch = 100}});
+  auto const result = compile(odd_mlp(), {.parallel = {.data = 4}, .batch = {.micro_batch = 3, .global_batch = 100}});
   auto const& infeasible = std::get<Infeasible>(result);
   CHECK(infeasible.reason == "a global batch of 100 does not divide into micro-batches of 3 on 4 ranks");
   CHECK(infeasible.way_out == "use a multiple of 12, such as 108");

@@ -185,7 +185,7 @@ num_processes: 16
   CHECK(file.warnings.empty());
   auto const plan = plan_of(file);
   CHECK(plan.strategy == StrategyName::kFsdp1);
-  CHECK(plan.parallel.ranks == 16);
+  CHECK(plan.parallel.data == 16);
   CHECK(plan.parallel.shard_group == 8);  // processes of one of two machines
   CHECK(plan.strategy ==
         Fsdp1Options{.sharding = Fsdp1Options::Sharding::kHybridShard, .accumulation = FsdpAccumulation::kNoSync});
@@ -291,7 +291,7 @@ implementation = "foreach"
       plan_of(torchtitan("[parallelism]\ndata_parallel_replicate_degree = 8\n"
                          "data_parallel_shard_degree = 1\n"));
   CHECK(replicas.strategy == StrategyName::kDdp);
-  CHECK(replicas.parallel.ranks == 8);
+  CHECK(replicas.parallel.data == 8);
 }
 
 TEST_CASE("a model and flavor of torchtitan name a model", "[import]") {

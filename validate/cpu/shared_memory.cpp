@@ -1,7 +1,6 @@
 #include "validate/cpu/shared_memory.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -70,10 +69,6 @@ std::unique_ptr<Transfer> SharedMemory::issue(RankId rank, std::span<program::Co
   return std::make_unique<Meet>(*this, rank, std::move(seats));
 }
 
-namespace {
-constexpr auto kMessages = std::numeric_limits<std::size_t>::max();  // in the place of a communicator
-}
-
 Bytes Meeting::hold() const {
   TWINSTEP_CHECK(arrived == ranks.size(), "a meeting is held when everybody has arrived");
   if (is_message) return pass_message(*members[0], *members[1], name);
@@ -99,7 +94,7 @@ Seat Meetings::join(RankId rank, program::Collective const& collective) {
   auto fresh = Meeting{};
   for (std::int64_t place = 0; place < size; ++place)
     fresh.ranks.push_back(program_->grids.rank_in_group(rank, communicator.along, place));
-  auto const key = Key{collective.communicator.index(), fresh.ranks.front(), fresh.ranks.front()};
+  auto const key = Key{false, collective.communicator, fresh.ranks.front(), fresh.ranks.front()};
   auto const index = issued_[{key, rank, false}]++;
   fresh.name = fmt::format("operation {} on communicator {}", index, quoted(program_->text(communicator.name)));
   auto const place = program_->grids.index_in_group(rank, communicator.along);
@@ -111,7 +106,7 @@ Seat Meetings::join(RankId rank, program::PointToPoint const& message) {
   auto const peer = program_->grids.rank_in_group(rank, communicator.along, program_->evaluate(message.peer, rank));
   auto const from = message.sends ? rank : peer;
   auto const to = message.sends ? peer : rank;
-  auto const key = Key{kMessages, from, to};
+  auto const key = Key{true, message.communicator, from, to};
   auto const index = issued_[{key, rank, message.sends}]++;
   auto fresh = Meeting{};
   fresh.name = fmt::format("message {} from rank {} to rank {}", index, from.index(), to.index());

@@ -40,8 +40,8 @@ struct Seat {
 };
 
 /// Finds which operations of different ranks belong together, by order of issue: the k-th collective of a rank on a
-/// communicator meets the k-th of the others in its group, and the k-th send from a to b meets the k-th receive at b
-/// from a. Guarded by the board's lock.
+/// communicator meets the k-th of the others in its group, and the k-th send from a to b on one meets the k-th receive
+/// at b from a. Guarded by the board's lock.
 class Meetings {
  public:
   explicit Meetings(program::StepProgram const& program) : program_{&program} {}
@@ -50,8 +50,9 @@ class Meetings {
   [[nodiscard]] Seat join(RankId rank, program::CommunicationPart const& part);
 
  private:
-  using Key = std::tuple<std::size_t, RankId, RankId>;  // communicator and first rank; or none, sender and receiver
-  using Counter = std::tuple<Key, RankId, bool>;        // who counts, and whether as a sender
+  // Of collectives the first rank of the group, twice; of messages sender and receiver.
+  using Key = std::tuple<bool, CommunicatorId, RankId, RankId>;
+  using Counter = std::tuple<Key, RankId, bool>;  // who counts, and whether as a sender
   [[nodiscard]] Seat join(RankId rank, program::Collective const& collective);
   [[nodiscard]] Seat join(RankId rank, program::PointToPoint const& message);
   [[nodiscard]] Seat sit_down(Key const& key, std::int64_t index, Meeting&& fresh, std::size_t place);

@@ -40,9 +40,9 @@ void add_step(validate::ComputeMeasurements& result, validate::StepRecord const&
   if (auto const* const reason = std::get_if<NotReplayed>(&replay))
     return skipped.push_back(fmt::format("{}: {}", record.id, reason->reason));
   auto const predict = [replay = std::get<StepReplay>(std::move(replay))](hardware::Node const& node) {
-    auto cluster = *replay.scenario.cluster;
-    cluster.node() = node;
-    return simulated_time(on(std::move(cluster), replay.scenario));
+    auto tried = *replay.scenario.cluster;
+    tried.node() = node;
+    return simulated_time(on(std::move(tried), replay.scenario));
   };
   result.steps.push_back({record.id, *measured, predict});
 }

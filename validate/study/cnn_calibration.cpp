@@ -21,7 +21,7 @@ bool is_cnn(StepReplay const& replay) {
 
 bool is_without_ddp(StepReplay const& replay) {
   auto const& plan = replay.scenario.plan;
-  return plan.strategy == strategies::StrategyName::kNaive && plan.parallel.ranks == 1;
+  return plan.strategy == strategies::StrategyName::kNaive && plan.parallel.data == 1;
 }
 
 /// What the record measured, over what is simulated.
@@ -51,7 +51,7 @@ CnnCalibration::CnnCalibration(std::vector<StepRecord> const& records, std::opti
   for (auto const& [record, replay] : rows)
     if (is_without_ddp(replay)) fit_compute(*record, replay);
   for (auto const& [record, replay] : rows)
-    if (record->model.name == kFittedModel && replay.scenario.plan.parallel.ranks > 1) fit_replicas(*record, replay);
+    if (record->model.name == kFittedModel && replay.scenario.plan.parallel.data > 1) fit_replicas(*record, replay);
 }
 
 CnnCalibration::Key CnnCalibration::key_of(StepRecord const& record, StepReplay const& replay, std::string model) {
@@ -90,7 +90,7 @@ CnnCalibration::Factors CnnCalibration::factors_of(StepRecord const& record, Ste
   factors.notes.push_back(fmt::format("compute from {}'s row without DDP", compute->first.back()));
   factors.has_seen = is_without_ddp(replay);
   auto const replicas = replicas_.find(key_of(record, replay, kFittedModel));
-  if (replay.scenario.plan.parallel.ranks == 1 || replicas == replicas_.end()) return factors;
+  if (replay.scenario.plan.parallel.data == 1 || replicas == replicas_.end()) return factors;
   factors.replicas = std::exp(validate::mean(replicas->second));
   factors.has_seen = record.model.name == kFittedModel;
   factors.notes.push_back(

@@ -59,7 +59,7 @@ class PlanReader {
   StepPlan read() {
     auto& plan = out_.plan;
     if (!record_.parallelism.data) throw Impossible{"not stated: the data-parallel ranks (\"dp\")"};
-    plan.parallel.ranks = *record_.parallelism.data;
+    plan.parallel.data = *record_.parallelism.data;
     plan.batch.sequence_length = record_.model.sequence_length.value_or(1);
     read_precision();
     read_batch();
@@ -129,7 +129,7 @@ class PlanReader {
     auto const& [micro, global, accumulation] =
         std::tie(record_.micro_batch, record_.global_batch, record_.accumulation);
     plan.batch.micro_batch = micro ? *micro : assumed_micro_batch();
-    auto const at_once = plan.batch.micro_batch * plan.parallel.ranks;
+    auto const at_once = plan.batch.micro_batch * plan.parallel.data;
     if (!global) {
       plan.batch.global_batch = at_once * accumulation.value_or(1);
       if (!accumulation) out_.assumed.emplace_back("one micro-batch a step");
@@ -138,10 +138,10 @@ class PlanReader {
     plan.batch.global_batch = *global;
     if (accumulation && at_once * *accumulation != *global)
       throw Impossible{fmt::format("contradictory batch: micro-batch {} on {} ranks, {} times, is not {}",
-                                   plan.batch.micro_batch, plan.parallel.ranks, *accumulation, *global)};
+                                   plan.batch.micro_batch, plan.parallel.data, *accumulation, *global)};
     if (*global % at_once != 0)
       throw Impossible{fmt::format("contradictory batch: {} does not divide into micro-batches of {} on {} ranks",
-                                   *global, plan.batch.micro_batch, plan.parallel.ranks)};
+                                   *global, plan.batch.micro_batch, plan.parallel.data)};
   }
 
   /// The batch of a rank for each accumulation step, or the largest part of it that does not exceed four sequences: the
@@ -149,8 +149,8 @@ class PlanReader {
   std::int64_t assumed_micro_batch() {
     constexpr auto kMost = std::int64_t{4};
     auto const& global = record_.global_batch;
-    if (!global || *global % out_.plan.parallel.ranks != 0) throw Impossible{"not stated: the micro-batch"};
-    auto const of_rank = *global / out_.plan.parallel.ranks;
+    if (!global || *global % out_.plan.parallel.data != 0) throw Impossible{"not stated: the micro-batch"};
+    auto const of_rank = *global / out_.plan.parallel.data;
     if (record_.accumulation && of_rank % *record_.accumulation == 0) return of_rank / *record_.accumulation;
     auto micro = of_rank;
     while (micro > kMost || of_rank % micro != 0) --micro;
@@ -197,7 +197,7 @@ class PlanReader {
     if (auto const mode = lower(parallelism.fsdp_mode); !mode.empty())
       return has_any(mode, {"fsdp2", "fully_shard"}) ? StrategyName::kFsdp2 : StrategyName::kFsdp1;
     auto const stage = parallelism.zero_stage.value_or(0);
-    if (!parallelism.zero_stage && out_.plan.parallel.ranks > 1) out_.assumed.emplace_back("replicas without sharding");
+    if (!parallelism.zero_stage && out_.plan.parallel.data > 1) out_.assumed.emplace_back("replicas without sharding");
     if (stage > 3) throw Impossible{fmt::format("ZeRO stage {}", stage)};
     using enum Software::Framework;
     if (stage == 0) return replicas();
@@ -210,7 +210,7 @@ class PlanReader {
   strategies::Strategy replicas() {
     auto const& [ddp, cap] = std::tie(record_.parallelism.ddp, record_.parallelism.bucket_cap_mb);
     if (ddp.empty()) return StrategyName::kDdp;
-    if (!cap && out_.plan.parallel.ranks == 1) return StrategyName::kNaive;  // one replica without a wrapper
+    if (!cap && out_.plan.parallel.data == 1) return StrategyName::kNaive;  // one replica without a wrapper
     return strategies::DdpOptions{.bucket = cap ? std::optional{to_bytes(*cap * 1024 * 1024)} : std::nullopt};
   }
 
@@ -220,8 +220,8 @@ class PlanReader {
     auto const holds_16_bit = has(lower(record_.precision), "true");
     if (!holds_16_bit) plan.states.parameter_type = default_parameter_type(plan.strategy, plan.kernels.precision);
     if (plan.strategy == StrategyName::kZero1) {
-      auto const group = record_.parallelism.zero1_group.value_or(plan.parallel.ranks);
-      if (group != plan.parallel.ranks) plan.parallel.shard_group = group;
+      auto const group = record_.parallelism.zero1_group.value_or(plan.parallel.data);
+      if (group != plan.parallel.data) plan.parallel.shard_group = group;
     }
     auto const mode = lower(record_.parallelism.fsdp_mode);
     auto const is_hybrid = has_any(mode, {"hybrid", "hsdp"});
@@ -239,9 +239,9 @@ class PlanReader {
   std::int64_t ranks_of_a_node() const {
     auto const gpus = record_.cluster ? record_.cluster->find("gpus_per_node") : std::nullopt;
     auto const node = gpus ? gpus->integer_from(1) : 0;
-    if (node == 0 || (out_.plan.parallel.ranks > node && out_.plan.parallel.ranks % node != 0))
+    if (node == 0 || (out_.plan.parallel.data > node && out_.plan.parallel.data % node != 0))
       throw Impossible{fmt::format("not stated: the ranks that share states ({})", record_.parallelism.fsdp_mode)};
-    return std::min(node, out_.plan.parallel.ranks);
+    return std::min(node, out_.plan.parallel.data);
   }
 
   /// InternEvo wraps a model of 16-bit parameters, each of its modules apart, and keeps masters in an optimizer of its

@@ -33,7 +33,7 @@ Run run_of(Scenario const& scenario) {
 Seconds micro_step_time(Scenario scenario) {
   auto const time = [&](std::int64_t micro_steps) {
     auto& plan = scenario.plan;
-    plan.batch.global_batch = plan.batch.micro_batch * plan.parallel.ranks * micro_steps;
+    plan.batch.global_batch = plan.batch.micro_batch * plan.parallel.data * micro_steps;
     return simulated_time(scenario);
   };
   return time(2) - time(1);
@@ -59,8 +59,8 @@ StepAnswer simulated(StepRecord const& record, StepReplay const& replay, Scenari
   auto const run = run_of(scenario);
   auto const& plan = scenario.plan;
   auto const& cluster = *scenario.cluster;
-  auto const ranks = static_cast<double>(plan.parallel.ranks);
-  auto const nodes = divide_up(plan.parallel.ranks, cluster.node().gpus);
+  auto const ranks = static_cast<double>(plan.parallel.data);
+  auto const nodes = divide_up(plan.parallel.data, cluster.node().gpus);
   auto answer = StepAnswer{.step_time = to_seconds(run.summary.step_time),
                            .peak_memory = memory_of(run.summary, software_of(record).memory),
                            .tokens_per_gpu = static_cast<double>(run.step.facts.tokens) / ranks,

@@ -260,7 +260,8 @@ GlooTransport::Message GlooTransport::address(PointToPoint const& message) {
   auto const peer = program_.grids.rank_in_group(self, along, program_.evaluate(message.peer, self));
   if (peer == self) return {peer, 0};
   if (message.sends) count_bytes(peer, message.type, program_.evaluate(message.elements, self));
-  return {peer, messages_issued_[{peer, message.sends}]++};
+  auto const before = messages_issued_[{peer, message.communicator, message.sends}]++;
+  return {peer, before * program_.communicators.size() + message.communicator.index()};
 }
 
 void GlooTransport::count_bytes(RankId to, DataType type, std::int64_t elements) {

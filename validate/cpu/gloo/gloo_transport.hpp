@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -52,7 +53,7 @@ class GlooTransport final : public Transport {
     std::uint32_t number = 0;            // in the group
     std::vector<std::int64_t> elements;  // by place
   };
-  /// A message to or from another rank, and which one of its pair it is.
+  /// A message to or from another rank, and which one of its pair it is: no other has the number.
   struct Message {
     RankId peer;
     std::uint64_t number = 0;
@@ -69,9 +70,10 @@ class GlooTransport final : public Transport {
 
   /// By role and communicator: its collectives in order, so that a rank knows how much others send in all_to_all.
   std::vector<std::vector<std::vector<program::Collective const*>>> collectives_;
-  std::vector<std::size_t> issued_;                                   // by communicator, in this step
-  std::map<std::pair<RankId, bool>, std::uint64_t> messages_issued_;  // by peer, and whether it is sent
-  timeline::WireBytes wire_;                                          // counted by the host
+  std::vector<std::size_t> issued_;  // by communicator, in this step
+  // By peer and communicator, and whether they are sent.
+  std::map<std::tuple<RankId, CommunicatorId, bool>, std::uint64_t> messages_issued_;
+  timeline::WireBytes wire_;  // counted by the host
 };
 
 }  // namespace twinstep::cpu

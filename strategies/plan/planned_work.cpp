@@ -1,0 +1,42 @@
+#include "strategies/plan/planned_work.hpp"
+
+namespace twinstep::strategies {
+namespace {
+
+/// The derivative of the mean squared error over the global batch, where strategies add up gradients; where they
+/// average them over ranks, that over the batch of one rank.
+double loss_scale(ModelSpec const& model, Plan const& plan) {
+  auto const* mlp = std::get_if<Mlp>(&model);
+  if (mlp == nullptr) return 1;
+  auto const averaged = plan.strategy.traits().averages_gradients ? static_cast<double>(plan.parallel.data) : 1;
+  return 2.0 * averaged / (static_cast<double>(plan.batch.global_batch) * static_cast<double>(mlp->widths.back()));
+}
+
+/// Megatron-LM pads each rank's part of the vocabulary to 128 rows (make-vocab-size-divisible-by), and so does who
+/// builds on it; PyTorch's DTensor leaves the last rank fewer.
+TensorSplit tensor_split(Plan const& plan) {
+  auto const is_torch = plan.strategy.traits().family == Family::kTorch;
+  return {.ranks = plan.parallel.tensor,
+          .sequence = plan.parallel.sequence && plan.parallel.tensor > 1,
+          .hides_collectives = !is_torch,
+          .vocabulary_multiple = is_torch ? 1 : 128};
+}
+
+}  // namespace
+
+ModelWork planned_work(ModelSpec const& model, Plan const& plan) {
+  return work_of(model, {.micro_batch = plan.batch.micro_batch,
+                         .sequence_length = plan.batch.sequence_length,
+                         .compute_type = plan.kernels.precision,
+                         .gradient_type = plan.kernels.precision,
+                         .flash_attention = plan.kernels.flash_attention,
+                         .loss_scale = loss_scale(model, plan),
+                         .activation = plan.kernels.activation,
+                         .cross_entropy = plan.kernels.cross_entropy,
+                         .norms = plan.kernels.norms,
+                         .linear_type = plan.kernels.linear_type,
+                         .scaling = plan.kernels.scaling,
+                         .split = tensor_split(plan)});
+}
+
+}  // namespace twinstep::strategies
