@@ -65,6 +65,7 @@ std::string breakdown_name(BreakdownEntry const& entry) {
     case Activity::kCompute: return std::string{name_of(entry.kind.value())};
     case Activity::kTransfer: return "exposed_" + std::string{name_of(entry.kind.value())};
     case Activity::kWaitsForRanks: return "waits_for_ranks";
+    case Activity::kWaitsForStages: return "waits_for_stages";
     case Activity::kCopy: return "exposed_copy";
     case Activity::kWaitsForHost: return "waits_for_host";
     case Activity::kIdle: return "idle";
@@ -78,6 +79,7 @@ std::string in_words(BreakdownEntry const& entry) {
     case Activity::kCompute: return kind;
     case Activity::kTransfer: return "exposed " + kind;
     case Activity::kWaitsForRanks: return "waiting for other ranks";
+    case Activity::kWaitsForStages: return "waiting for a neighbouring stage";
     case Activity::kCopy: return "exposed copies to or from host memory";
     case Activity::kWaitsForHost: return "waiting for the host to launch kernels";
     case Activity::kIdle: return "gaps between dependent kernels";
@@ -88,10 +90,12 @@ std::string in_words(BreakdownEntry const& entry) {
 std::vector<BreakdownEntry> break_down(Timeline const& timeline, TrackId track) {
   auto running = SpansByKind{};
   auto waiting = std::vector<Interval>{};
+  auto for_stages = std::vector<Interval>{};
   auto const spans = SpansOfTrack{timeline, track};
   for (auto const& span : spans) {
     running[static_cast<std::size_t>(span.kind)].push_back({span.start, span.end});
-    if (program::is_communication(span.kind)) waiting.push_back({span.arrive, span.start});
+    if (!program::is_communication(span.kind)) continue;
+    (span.kind == WorkKind::kPointToPoint ? for_stages : waiting).push_back({span.arrive, span.start});
   }
 
   auto partition = Partition{timeline};
@@ -109,6 +113,7 @@ std::vector<BreakdownEntry> break_down(Timeline const& timeline, TrackId track) 
   take_class(WorkClass::kCompute, Activity::kCompute);
   take_class(WorkClass::kCommunication, Activity::kTransfer);
   take(Activity::kWaitsForRanks, {}, waiting);
+  take(Activity::kWaitsForStages, {}, for_stages);
   take(Activity::kCopy, {}, running[static_cast<std::size_t>(WorkKind::kCopy)]);
 
   auto host = std::move(running[static_cast<std::size_t>(WorkKind::kHost)]);

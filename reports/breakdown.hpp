@@ -11,12 +11,13 @@ namespace twinstep::reports {
 
 /// What a track does, or waits for, at a moment; the first of these that applies.
 enum class Activity : std::uint8_t {
-  kCompute,        ///< a kernel runs; several at once: the first kind in the order of `program::WorkKind`
-  kTransfer,       ///< no kernel runs, and a communication moves data: exposed
-  kWaitsForRanks,  ///< no kernel runs, and a communication waits until other ranks are ready; virtual clock only
-  kCopy,           ///< only copies run
-  kWaitsForHost,   ///< nothing runs, and the host works or has not issued yet what runs next
-  kIdle            ///< nothing runs, for another reason: dependencies, launch latency, the end of the step
+  kCompute,         ///< a kernel runs; several at once: the first kind in the order of `program::WorkKind`
+  kTransfer,        ///< no kernel runs, and a communication moves data: exposed
+  kWaitsForRanks,   ///< no kernel runs, and a communication waits until other ranks are ready; virtual clock only
+  kWaitsForStages,  ///< likewise a message of a pipeline, until a neighbouring stage is: a bubble, but for a full pipe
+  kCopy,            ///< only copies run
+  kWaitsForHost,    ///< nothing runs, and the host works or has not issued yet what runs next
+  kIdle             ///< nothing runs, for another reason: dependencies, launch latency, the end of the step
 };
 
 /// A share of the step.
@@ -27,7 +28,7 @@ struct BreakdownEntry {
   bool operator==(BreakdownEntry const&) const = default;
 };
 
-/// "gemm", "exposed_all_gather", "waits_for_ranks", "exposed_copy", "waits_for_host", "idle".
+/// "gemm", "exposed_all_gather", "waits_for_ranks", "waits_for_stages", "exposed_copy", "waits_for_host", "idle".
 [[nodiscard]] std::string breakdown_name(BreakdownEntry const& entry);
 /// The same for people: "exposed all_gather", "waiting for other ranks", "gaps between dependent kernels".
 [[nodiscard]] std::string in_words(BreakdownEntry const& entry);

@@ -101,6 +101,7 @@ Summary summarize(Timeline const& timeline) {
   add_rates(summary, manifest);
   add_memory(summary, timeline);
   add_communication(summary, timeline);
+  summary.stages = stages_of(timeline);
   add_links(summary, timeline);
   return summary;
 }

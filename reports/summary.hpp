@@ -9,6 +9,7 @@
 
 #include "reports/breakdown.hpp"
 #include "reports/memory.hpp"
+#include "reports/stages.hpp"
 #include "reports/why.hpp"
 #include "sim/io/json_writer.hpp"
 #include "sim/timeline/timeline.hpp"
@@ -71,6 +72,8 @@ struct Summary {
   Duration communication;                 ///< time in which that track communicates at all
   std::vector<BreakdownEntry> breakdown;  ///< of the track that ends last; adds up to the step time
   std::string breakdown_rank;             ///< which track that is
+
+  std::vector<StageSummary> stages;  ///< of a pipeline
 
   timeline::WireTotals wire;
   std::vector<LinkUse> links;
@@ -140,6 +143,9 @@ struct NamedSummary {
 ///
 /// "interval" {low_s, high_s} is null but for a calibrated cluster: there is no basis for one. "does_not_fit" is null
 /// for a step that fits.
+///
+/// Only of a pipeline there are "stages" [{name, ranks, compute_s, exposed_communication_s, waits_for_stages_s,
+/// waits_for_ranks_s, peak_memory_bytes, reserved_memory_bytes, at, memory {category: bytes}}], in their order.
 ///
 /// Only where communication was left out there is "network_free": true; only where it was asked, "why"
 /// {communication_free_s, communication_costs_s, changes [{name, set, hardware, step_time_s, saves_s, fits}]}.

@@ -108,6 +108,24 @@ void write_time(JsonWriter& json, Summary const& summary) {
   });
 }
 
+void write_stages(JsonWriter& json, std::vector<StageSummary> const& stages) {
+  write_array(json, "stages", stages, [](io::JsonWriter& out, StageSummary const& stage) {
+    out.begin_object();
+    out.member("name", stage.name);
+    out.member("ranks", stage.ranks);
+    out.member("compute_s", stage.compute);
+    out.member("exposed_communication_s", stage.exposed);
+    out.member("waits_for_stages_s", stage.waits_for_stages);
+    out.member("waits_for_ranks_s", stage.waits_for_ranks);
+    out.member("peak_memory_bytes", stage.peak.total());
+    out.member("reserved_memory_bytes", stage.reserved);
+    out.member("at", stage.peak.at);
+    out.key("memory");
+    write_categories(out, stage.peak.held);
+    out.end_object();
+  });
+}
+
 void write_network(JsonWriter& json, Summary const& summary) {
   json.key("bytes_on_wire");
   json.begin_object();
@@ -183,6 +201,7 @@ void write_summary(JsonWriter& json, Summary const& summary, Seconds wall, std::
   write_memory(json, summary);
   write_does_not_fit(json, summary);
   write_time(json, summary);
+  if (!summary.stages.empty()) write_stages(json, summary.stages);
   write_network(json, summary);
   write_interval(json, summary);
   json.member("calibration", summary.calibration);

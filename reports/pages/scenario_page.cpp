@@ -67,6 +67,8 @@ reports::Page scenario_page(CloserLook const& look) {
   page.sections.push_back(answer_section(question));
   if (!question.best()) return page;  // without a step there is nothing but the answer
   page.sections.push_back(breakdown_section(look));
+  if (auto pipeline = pipeline_section(question); !pipeline.charts.empty())
+    page.sections.push_back(std::move(pipeline));
   page.sections.push_back(streams_section(question));
   page.sections.push_back(memory_section(question));
   page.sections.push_back(scaling_section(look));

@@ -28,6 +28,13 @@ void add_changes(reports::Section& section, reports::Why const& why);
 /// Where each strategy's step time goes, as bars that add up to it, and what would help the best one.
 [[nodiscard]] reports::Section breakdown_section(explore::CloserLook const& look);
 
+/// What each stage of a pipeline comes to, and a drawing of its passes. Requires stages.
+[[nodiscard]] reports::Section stages_section(reports::Summary const& summary);
+/// The passes of the stages over the step, where there are stages.
+[[nodiscard]] reports::Section pipeline_section(explore::Answered const& question);
+/// The same of one timeline: a row for each role, a series for each pass, a bar for each micro-batch.
+[[nodiscard]] reports::Chart pipeline_chart(timeline::Timeline const& timeline, std::string id, std::string title);
+
 /// When the streams of one rank of each role are busy with what.
 [[nodiscard]] reports::Section streams_section(explore::Answered const& question);
 

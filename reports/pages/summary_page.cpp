@@ -123,6 +123,7 @@ Section links(Summary const& summary) {
 void add_one(Page& page, Summary const& summary) {
   add_headlines(page, summary);
   if (!summary.breakdown.empty()) page.sections.push_back(breakdown(summary));
+  if (!summary.stages.empty()) page.sections.push_back(stages_section(summary));
   if (summary.peak.total() > Bytes{}) page.sections.push_back(memory(summary));
   if (!summary.links.empty()) page.sections.push_back(links(summary));
   if (!summary.calibration.empty()) page.facts.emplace_back("calibration", summary.calibration);

@@ -19,6 +19,9 @@ reports::Page timeline_page(io::Node const& document) {
                 {"made by", "twinstep " + manifest.version},
                 {"program", manifest.program_hash},
                 {"machine", manifest.machine_hash}};
+  if (!summary.stages.empty())
+    page.sections.push_back(
+        {.title = "The pipeline", .charts = {pipeline_chart(timeline, "pipeline", manifest.scenario)}});
   page.sections.push_back(
       {.title = "Timeline by stream", .charts = {streams_chart(timeline, "streams", manifest.scenario)}});
   if (!summary.peak.track.exists()) return page;

@@ -78,9 +78,11 @@ WorkKind work_kind_of(Role const& role, Operation const& op) {
                  [](Delay const&) { return WorkKind::kDelay; },
                  [&](Communication const& communication) {
                    auto const parts = role.parts_of(communication);
-                   if (parts.size() != 1) return WorkKind::kGroup;
-                   auto const* collective = std::get_if<Collective>(&parts.front());
-                   return collective != nullptr ? work_kind(collective->kind) : WorkKind::kPointToPoint;
+                   auto const is_message = [](CommunicationPart const& part) {
+                     return std::holds_alternative<PointToPoint>(part);
+                   };
+                   if (std::ranges::all_of(parts, is_message)) return WorkKind::kPointToPoint;
+                   return parts.size() == 1 ? work_kind(std::get<Collective>(parts.front()).kind) : WorkKind::kGroup;
                  }},
       op.work);
 }
