@@ -55,9 +55,9 @@ KernelModel::KernelModel(hardware::Gpu const& gpu, hardware::Stack const& stack,
   attention_backward_ = backward / arithmetic;
   gemm_memory_ = efficiency.memory.value / wait;
   memory_.fill(gemm_memory_);
-  memory_[static_cast<std::size_t>(Function::kTransformer)] /= stack.elementwise.value;
-  memory_[static_cast<std::size_t>(Function::kCrossEntropy)] /= stack.loss.value;
-  memory_[static_cast<std::size_t>(Function::kAdamW)] /= stack.optimizer.value;
+  memory_[static_cast<std::size_t>(KernelFamily::kModel)] /= stack.elementwise.value;
+  memory_[static_cast<std::size_t>(KernelFamily::kLoss)] /= stack.loss.value;
+  adamw_memory_ = gemm_memory_ / stack.optimizer.value;
   auto const memory_rate = gpu.memory_bandwidth.value.count() * gemm_memory_;
   if (stack.gradient_bytes.value > 0) gradient_copy_ = stack.gradient_bytes.value / memory_rate;
   for (auto const& peak : gpu.peaks) peak_[static_cast<std::size_t>(peak.type)] = peak.rate.value.count();
@@ -104,6 +104,13 @@ Duration KernelModel::gradient_copy(Gemm const& gemm) const {
   return to_duration(Seconds{gradient_copy_ * static_cast<double>(gemm.m * gemm.n)});
 }
 
+/// In fp32 a model's kernels move what they must.
+double KernelModel::memory(Elementwise const& elementwise) const {
+  if (elementwise.function == Function::kAdamW) return adamw_memory_;
+  auto const is_plain = elementwise.family == KernelFamily::kModel && elementwise.type == DataType::kFp32;
+  return is_plain ? gemm_memory_ : memory_[static_cast<std::size_t>(elementwise.family)];
+}
+
 KernelDemand KernelModel::demand(Work const& work, std::int64_t elements, std::int64_t held_sms) const {
   auto const inflated = [](Bytes bytes, double reached) {
     return to_bytes(static_cast<double>(bytes.count()) / reached);
@@ -122,9 +129,7 @@ KernelDemand KernelModel::demand(Work const& work, std::int64_t elements, std::i
             inflated(bytes_moved(*attention), gemm_memory_)};
   }
   auto const& elementwise = std::get<Elementwise>(work);
-  auto const is_plain = elementwise.function == Function::kTransformer && elementwise.type == DataType::kFp32;
-  auto const reached = is_plain ? gemm_memory_ : memory_[static_cast<std::size_t>(elementwise.function)];
-  return {start_, Duration{}, inflated(Bytes{elements * elementwise.bytes_per_element}, reached)};
+  return {start_, Duration{}, inflated(Bytes{elements * elementwise.bytes_per_element}, memory(elementwise))};
 }
 
 double expected_latest(std::int64_t ranks) {

@@ -59,6 +59,8 @@ class KernelModel {
   [[nodiscard]] double filled(program::Gemm const& gemm) const;
   [[nodiscard]] double slowdown(program::Gemm const& gemm, std::int64_t held_sms) const;
   [[nodiscard]] Duration gradient_copy(program::Gemm const& gemm) const;
+  /// Of the HBM peak, what the kernel reaches.
+  [[nodiscard]] double memory(program::Elementwise const& elementwise) const;
 
   std::array<double, kEnumSize<DataType>> peak_{};  // FLOP/s
   double gemm_ = 1;
@@ -66,7 +68,8 @@ class KernelModel {
   double gemm_half_k_ = 0;
   double attention_forward_ = 1;
   double attention_backward_ = 1;
-  std::array<double, kEnumSize<program::Function>> memory_{};  // of the HBM peak, by function
+  std::array<double, kEnumSize<program::KernelFamily>> memory_{};  // of the HBM peak, by family
+  double adamw_memory_ = 1;
   double gemm_memory_ = 1;
   double gradient_copy_ = 0;  // s an element
   std::optional<hardware::GemmTile> tile_;

@@ -187,20 +187,29 @@ void ProgramWriter::write_work(Role const&, Gemm const& gemm) {
   if (gemm.accumulate) put(R"(, "accumulate": true)");
   if (gemm.windows != Windows::kNone)
     put(R"(, "windows": {}, "window_elements": {})", word(gemm.windows), gemm.window_elements);
+  if (auto const& [heads, a, b, c] = gemm.side_by_side; heads > 1)
+    put(R"(, "side_by_side": {{"heads": {}, "a": {}, "b": {}, "c": {}}})", heads, a, b, c);
   put("}}}}");
 }
 
 void ProgramWriter::write_work(Role const&, Attention const& attention) {
   put(R"({{"attention": {{"batch": {}, "heads": {}, "kv_heads": {}, "query_length": {}, "key_length": {}, )"
-      R"("head_size": {}, "type": {}, "causal": {}, "backward": {}}}}})",
+      R"("head_size": {}, "type": {}, "causal": {}, "backward": {}{}}}}})",
       attention.batch, attention.heads, attention.kv_heads, attention.query_length, attention.key_length,
-      attention.head_size, word(attention.type), attention.causal, attention.backward);
+      attention.head_size, word(attention.type), attention.causal, attention.backward,
+      attention.alibi ? R"(, "alibi": true)" : "");
 }
 
 void ProgramWriter::write_work(Role const&, Elementwise const& elementwise) {
-  put(R"({{"elementwise": {{"function": {}, "elements": {}, "bytes_per_element": {}, "type": {}, "scalar": {}}}}})",
+  put(R"({{"elementwise": {{"function": {}, "elements": {}, "bytes_per_element": {}, "type": {}, "scalar": {})",
       word(elementwise.function), value(elementwise.elements), elementwise.bytes_per_element, word(elementwise.type),
       number(elementwise.scalar));
+  if (elementwise.family != KernelFamily::kStrategy) put(R"(, "family": {})", word(elementwise.family));
+  if (elementwise.accumulate) put(R"(, "accumulate": true)");
+  if (auto const& rows = elementwise.rows; rows != RowShape{})
+    put(R"(, "rows": {{"width": {}, "sequence": {}, "heads": {}, "head_size": {}}})", rows.width, rows.sequence,
+        rows.heads, rows.head_size);
+  put("}}}}");
 }
 
 void ProgramWriter::write_work(Role const& role, Communication const& communication) {

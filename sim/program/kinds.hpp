@@ -12,11 +12,12 @@ enum class Reduction : std::uint8_t { kSum, kAverage, kMax, kMin };
 
 enum class CopyDirection : std::uint8_t { kDeviceToDevice, kHostToDevice, kDeviceToHost, kHostToNvme, kNvmeToHost };
 
-/// What a memory-bound kernel computes. The operands are the accesses of its operation, in the order given here;
-/// `scalar` is the number that the operation carries. Where an operand is a list, it is one or several tensors that
-/// follow each other (PyTorch's multi-tensor kernels): together as long as the operation. `kTransformer` stands for the
-/// kernels of a transformer that only have a cost (norms, rotary embedding, gates), `kCrossEntropy` for its loss,
-/// `kAdamW8Bit` for AdamW on moments of 8 bits: the data-carrying executor refuses them.
+/// What a memory-bound kernel computes. The operands are the accesses of its operation, in the order given here; one in
+/// brackets may be missing. `scalar` is the number that the operation carries, `rows` are the sizes that the operands
+/// do not tell. Where an operand is a list, it is one or several tensors that follow each other: together as long as
+/// the operation. With `accumulate`, what a function gives for a parameter is added to what is there.
+///
+/// Tensors are row-major: a row is a token, in it heads stand side by side.
 enum class Function : std::uint8_t {
   kFill,          ///< out = scalar
   kScale,         ///< out = scalar * in; also a copy or a cast
@@ -31,14 +32,75 @@ enum class Function : std::uint8_t {
   kSgd,           ///< w -= rate (g + decay w); operands master, gradients (a list), model copy if there is one
   kSquaredNorm,   ///< norm += Σ in²; operands in (a list), norm (one number)
   kClip,          ///< x *= min(1, scalar / (√norm + 1e-6)); operands norm (one number), x (a list)
-  kTransformer,
-  kCrossEntropy,
-  kAdamW8Bit
+
+  // What transformers compute.
+  kAddTo,         ///< sum += in; operands in, sum
+  kRelu,          ///< out = max(0, in)
+  kReluBackward,  ///< out = gradient where relu(in) > 0; operands relu(in), gradient, out
+  kGate,          ///< out = silu(gate) * up; operands gate, up, [silu(gate)], out
+  kGateBackward,  ///< operands gradient, gate, up, [silu(gate)], gradients of gate and of up
+
+  kGatherRows,   ///< row i of out = row ids[i] of table; operands ids, table, out. A row of zeros where the table has
+                 ///< no such row: another rank has it
+  kScatterRows,  ///< row ids[i] of table += row i of in, if the table has it; operands in, ids, table
+  kAddRepeated,  ///< out = a + [b] + repeated[i mod p], p being the width, times the sequence if there is one; operands
+                 ///< a, [b], repeated, out
+  kSumRepeated,  ///< sums[j] = Σ in[i] over i mod p = j, and zeros behind; operands in, sums
+  kJoinColumns,  ///< rows of out = rows of the parts side by side; operands parts, out. Needs the width of out's rows
+
+  kRmsNorm,  ///< out = in / √(mean in² + scalar) * weight by rows as long as the weight; operands in, weight,
+             ///< out (a list), statistics (the factor of each row)
+  kRmsNormBackward,    ///< operands in, statistics, weight, gradients (a list), gradients of in and of weight
+  kLayerNorm,          ///< out = (in - mean) / √(variance + scalar) * weight + [bias]; operands in, weight, [bias],
+                       ///< out (a list), statistics (mean and factor of each row)
+  kLayerNormBackward,  ///< operands in, statistics, weight, gradients (a list), gradients of in, weight, [bias]
+
+  kRotate,      ///< rotary positions with base `scalar`, halves of each head's first numbers paired; operands in (one
+                ///< or several tensors), as many out. `rows`: the width of a row over all tensors, how many heads of
+                ///< it are rotated (the others are copied), their size, the sequence. elements = numbers rotated
+  kRotateBack,  ///< the inverse, in place; operands one or several tensors
+  kSplitHeads,  ///< each head's rows in one piece, keys and values repeated for each query head; operands queries,
+                ///< keys, values, or all in one, then the three results. Needs sequence, heads, head_size
+  kMergeHeads,  ///< sums over the repetitions, back to rows of tokens; operands key and value gradients by heads, by
+                ///< tokens. Needs sequence, heads, head_size
+  kSoftmax,     ///< out = softmax(scalar * in) by rows of `width`, of which row i of a sequence has the first i + 1;
+                ///< operands in, out
+  kSoftmaxBackward,  ///< operands out, its gradient, gradient of in
+
+  kCrossEntropy,          ///< log-probabilities by rows; operands logits, targets, [a copy of the logits], result
+  kCrossEntropyBackward,  ///< of scalar * Σ rows' cross-entropy; operands targets, log-probabilities, gradients of
+                          ///< the log-probabilities and of the logits. No target in a row: it belongs to another rank
+  kFusedCrossEntropy,     ///< softmax - target; operands logits, targets, unscaled gradient
+  kFusedCrossEntropyBackward,  ///< gradient = scalar * unscaled; operands logits, targets, unscaled, gradient
+  // The forward of both where ranks share the vocabulary: a number a row is compared or added up between these.
+  kRowMaximum,        ///< operands logits, largest
+  kCrossEntropyPart,  ///< result = logits - largest; operands logits, targets, [a copy of the logits], result, largest,
+                      ///< the target's result or 0, Σ exp(result)
+  kCrossEntropyJoin,  ///< result -= log(sum); operands targets, the target's, sum, result
+  kFusedCrossEntropyPart,  ///< result = exp(logits - largest); operands as above
+  kFusedCrossEntropyJoin,  ///< result = result / sum - target; operands as above
+
+  // What only has a cost: the data-carrying executors refuse it.
+  kAdamW8Bit,  ///< AdamW on moments of 8 bits
+  kCostOnly    ///< any other: dropout, batch norm, norms written out, quantization
 };
 
 [[nodiscard]] constexpr bool only_costs(Function function) {
-  return function >= Function::kTransformer;
+  return function >= Function::kAdamW8Bit;
 }
+
+/// Whether it is one of those that transformers compute.
+[[nodiscard]] constexpr bool is_of_transformer(Function function) {
+  return function >= Function::kAddTo && !only_costs(function);
+}
+
+/// Whose kernels a memory-bound kernel is one of: a software stack runs each family at another share of the memory's
+/// bandwidth.
+enum class KernelFamily : std::uint8_t {
+  kStrategy,  ///< copies, sums and optimizers around the model
+  kModel,
+  kLoss
+};
 
 [[nodiscard]] constexpr bool is_optimizer(Function function) {
   using enum Function;
@@ -128,9 +190,52 @@ struct EnumNames<program::CopyDirection> {
 };
 template <>
 struct EnumNames<program::Function> {
-  static constexpr std::array<std::string_view, 14> values{
-      "fill",         "scale", "add",          "gelu", "gelu_backward", "squared_error", "adamw",
-      "sgd_momentum", "sgd",   "squared_norm", "clip", "transformer",   "cross_entropy", "adamw_8bit"};
+  static constexpr std::array<std::string_view, 42> values{"fill",
+                                                           "scale",
+                                                           "add",
+                                                           "gelu",
+                                                           "gelu_backward",
+                                                           "squared_error",
+                                                           "adamw",
+                                                           "sgd_momentum",
+                                                           "sgd",
+                                                           "squared_norm",
+                                                           "clip",
+                                                           "add_to",
+                                                           "relu",
+                                                           "relu_backward",
+                                                           "gate",
+                                                           "gate_backward",
+                                                           "gather_rows",
+                                                           "scatter_rows",
+                                                           "add_repeated",
+                                                           "sum_repeated",
+                                                           "join_columns",
+                                                           "rms_norm",
+                                                           "rms_norm_backward",
+                                                           "layer_norm",
+                                                           "layer_norm_backward",
+                                                           "rotate",
+                                                           "rotate_back",
+                                                           "split_heads",
+                                                           "merge_heads",
+                                                           "softmax",
+                                                           "softmax_backward",
+                                                           "cross_entropy",
+                                                           "cross_entropy_backward",
+                                                           "fused_cross_entropy",
+                                                           "fused_cross_entropy_backward",
+                                                           "row_maximum",
+                                                           "cross_entropy_part",
+                                                           "cross_entropy_join",
+                                                           "fused_cross_entropy_part",
+                                                           "fused_cross_entropy_join",
+                                                           "adamw_8bit",
+                                                           "cost_only"};
+};
+template <>
+struct EnumNames<program::KernelFamily> {
+  static constexpr std::array<std::string_view, 3> values{"strategy", "model", "loss"};
 };
 template <>
 struct EnumNames<program::MemoryCategory> {

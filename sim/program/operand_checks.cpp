@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/program/model_operands.hpp"
 #include "sim/program/role_ranks.hpp"
 #include "sim/program/telling_ranks.hpp"
 #include "sim/program/tensor_lists.hpp"
@@ -82,9 +83,12 @@ class OperandCheck {
   bool has_operands(Operands operands, std::size_t count);
   void expect_elements(Access const& access, char const* what, RankValue expected);
   void check(Gemm const& gemm, Operands operands);
-  void check(Attention const&, Operands) {}
+  void check(Attention const& attention, Operands operands);
   void check(Elementwise const& elementwise, Operands operands);
   void check_list(Elementwise const& elementwise, Operands operands, std::size_t expected);
+  void check_fit(Elementwise const& elementwise, Operands operands);
+  void say_misfit(Elementwise const& elementwise, Operands operands, RankId rank);
+  std::vector<RankValue> elements_of(Operands operands) const;
   std::vector<std::int64_t> sizes(Operands operands, RankId rank) const;
   void check(Communication const& communication, Operands operands);
   void check(Copy const& copy, Operands operands);
@@ -169,19 +173,30 @@ void OperandCheck::check(Gemm const& gemm, Operands operands) {
   auto const volume = flops_of(gemm).count();
   if (constexpr double kMost = 0x1p62; volume > kMost)
     return say(fmt::format("is a product of {} operations, which is more than one kernel can do", volume));
-  if (!has_operands(operands, 3)) return;
+  if (operands.size() != 4 && !has_operands(operands, 3)) return;
   auto const [a, b, c] = operand_elements(gemm);
   expect_elements(operands[0], "A", a);
   expect_elements(operands[1], "B", b);
   expect_elements(operands[2], "C", c);
+  if (operands.size() == 4) expect_elements(operands[3], "bias", gemm.n);
   if (!does_read(operands[0]) || !does_read(operands[1]) || !does_write(operands[2]))
     say("reads A and B and writes C, but its operands say otherwise");
   if (gemm.accumulate && !does_read(operands[2])) say("adds to C, but its operand only writes it");
 }
 
+void OperandCheck::check(Attention const& attention, Operands operands) {
+  auto const wrong =
+      ranks_.first_wrong(elements_of(operands), [&](RankId rank) { return fits(attention, sizes(operands, rank)); });
+  if (wrong)
+    say(fmt::format("has operands of {} elements on rank {}, which do not fit attention",
+                    fmt::join(sizes(operands, *wrong), ", "), wrong->index()));
+  if (operands.empty() || !does_write(operands.back())) say("does not write its result");
+}
+
 void OperandCheck::check(Elementwise const& elementwise, Operands operands) {
   auto const function = elementwise.function;
   if (only_costs(function)) return;
+  if (is_of_transformer(function)) return check_fit(elementwise, operands);
   static constexpr std::array<std::size_t, kEnumSize<Function>> kOperands{1, 2, 3, 2, 3, 3, 4, 3, 2, 2, 2};
   auto const expected = kOperands[static_cast<std::size_t>(function)];
   auto const is_on_list = function >= Function::kAdamW;
@@ -192,12 +207,27 @@ void OperandCheck::check(Elementwise const& elementwise, Operands operands) {
   if (!does_write(operands.back())) say("does not write its result");
 }
 
+void OperandCheck::check_fit(Elementwise const& elementwise, Operands operands) {
+  auto values = elements_of(operands);
+  values.push_back(elementwise.elements);
+  auto const wrong = ranks_.first_wrong(
+      values, [&](RankId rank) { return fits(elementwise, on(rank, elementwise.elements), sizes(operands, rank)); });
+  if (wrong) say_misfit(elementwise, operands, *wrong);
+  if (operands.empty() || !does_write(operands.back())) say("does not write its result");
+}
+
+void OperandCheck::say_misfit(Elementwise const& elementwise, Operands operands, RankId rank) {
+  say(fmt::format("has operands of {} elements on rank {}, which do not fit {} on {} elements",
+                  fmt::join(sizes(operands, rank), ", "), rank.index(), name_of(elementwise.function),
+                  on(rank, elementwise.elements)));
+}
+
 /// The list is as long as the operation; an optimizer's states are too, and a norm is one number. A list counts as one
 /// of the `expected` operands; a model copy beside the master comes on top.
 void OperandCheck::check_list(Elementwise const& elementwise, Operands operands, std::size_t expected) {
   auto const function = elementwise.function;
-  auto values = std::vector{elementwise.elements};
-  for (auto const& access : operands) values.push_back(access.region.elements);
+  auto values = elements_of(operands);
+  values.push_back(elementwise.elements);
   auto const wrong = ranks_.first_wrong(values, [&](RankId rank) {
     auto const size = [&](std::size_t i) { return on(rank, operands[i].region.elements); };
     auto const whole = on(rank, elementwise.elements);
@@ -213,12 +243,15 @@ void OperandCheck::check_list(Elementwise const& elementwise, Operands operands,
     }
     return are_right && sum == whole;
   });
-  if (wrong)
-    say(fmt::format("has operands of {} elements on rank {}, which do not fit {} on {} elements",
-                    fmt::join(sizes(operands, *wrong), ", "), wrong->index(), name_of(function),
-                    on(*wrong, elementwise.elements)));
+  if (wrong) say_misfit(elementwise, operands, *wrong);
   auto const result = function == Function::kSquaredNorm ? operands.size() - 1 : function == Function::kClip ? 1U : 0U;
   if (!does_write(operands[result])) say("does not write its result");
+}
+
+std::vector<RankValue> OperandCheck::elements_of(Operands operands) const {
+  auto all = std::vector<RankValue>{};
+  for (auto const& access : operands) all.push_back(access.region.elements);
+  return all;
 }
 
 std::vector<std::int64_t> OperandCheck::sizes(Operands operands, RankId rank) const {

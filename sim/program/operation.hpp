@@ -44,8 +44,18 @@ struct Access {
 /// another size in memory than as a matrix, which is never laid out.
 enum class Windows : std::uint8_t { kNone, kA, kB, kC };
 
+/// Operands of a batched GEMM whose matrices do not follow each other: those of `heads` successive products stand side
+/// by side, as the heads of attention do in a row of tokens.
+struct SideBySide {
+  std::int32_t heads = 1;
+  bool a = false;
+  bool b = false;
+  bool c = false;
+  bool operator==(SideBySide const&) const = default;
+};
+
 /// C[m, n] = A[m, k] · B[k, n], `batch` times; added to C if `accumulate`. A transposed operand is stored [k, m]
-/// or [n, k]. Operands: A, B, C.
+/// or [n, k]. Operands: A, B, C, and a bias of n numbers that is added to each row of C, if there is one.
 struct Gemm {
   std::int64_t m = 1;
   std::int64_t n = 1;
@@ -57,14 +67,18 @@ struct Gemm {
   bool accumulate = false;
   Windows windows = Windows::kNone;
   std::int64_t window_elements = 0;  ///< of the operand that holds windows, in memory, over the whole batch
+  SideBySide side_by_side = {};
   bool operator==(Gemm const&) const = default;
 };
 
 /// Elements that A, B and C have in memory, over the whole batch.
 [[nodiscard]] std::array<std::int64_t, 3> operand_elements(Gemm const& gemm);
 
-/// Fused (flash) attention over `batch` sequences. `backward` is the gradient of all three inputs, which also
-/// recomputes the scores.
+/// Fused (flash) attention over `batch` sequences: softmax(queries · keysᵀ / √head_size) · values, each head by itself.
+/// `backward` is the gradient of all three inputs, which also recomputes the scores. Rows are tokens, and heads stand
+/// side by side in them. Operands: queries, keys, values, or all three side by side in one; result, log-sum-exp (a
+/// number for each head of a token). Backward: the same inputs, result, log-sum-exp, gradient of the result, gradients
+/// of queries, keys and values.
 struct Attention {
   std::int64_t batch = 1;
   std::int64_t heads = 1;
@@ -75,16 +89,32 @@ struct Attention {
   DataType type = DataType::kBf16;
   bool causal = true;
   bool backward = false;
+  bool alibi = false;  ///< positions as a bias of the scores
   bool operator==(Attention const&) const = default;
+};
+
+/// Sizes that some functions need: see `Function`.
+struct RowShape {
+  std::int32_t width = 0;  ///< numbers of a row, or of what is repeated
+  std::int32_t sequence = 0;
+  std::int32_t heads = 0;
+  std::int32_t head_size = 0;
+
+  /// Of what is repeated.
+  [[nodiscard]] std::int64_t period() const { return std::int64_t{width} * (sequence > 0 ? sequence : 1); }
+  bool operator==(RowShape const&) const = default;
 };
 
 /// A kernel whose cost is the memory that it reads and writes.
 struct Elementwise {
-  Function function = Function::kTransformer;
+  Function function = Function::kCostOnly;
   RankValue elements;
   std::int32_t bytes_per_element = 0;  ///< read and written together
   DataType type = DataType::kBf16;     ///< in which it computes
+  KernelFamily family = KernelFamily::kStrategy;
+  bool accumulate = false;
   double scalar = 1;
+  RowShape rows = {};
   bool operator==(Elementwise const&) const = default;
 };
 
@@ -155,6 +185,7 @@ struct Operation {
 
   [[nodiscard]] bool is_on_host() const { return !stream.exists(); }
 };
+static_assert(sizeof(Operation) <= 96, "steps are made of millions of operations");
 
 /// Floating-point operations, a multiply-add counted as two. Attention counts the scores that it computes: half of
 /// them when causal (Dao, FlashAttention-2, arXiv 2307.08691, section 4.1: 4 s² d a forward, 2.5 times that backward).

@@ -110,7 +110,7 @@ std::vector<Piece> PartitionGradients::partitions_of(BufferId partitions, std::i
   auto begin = std::int64_t{0};
   for (auto const& [id, region] : members_) {
     auto const shard = layout_.shard(group(id));
-    if (!computes_numbers(context_.model))
+    if (!writes_every_piece(context_))
       pieces.push_back({region, {partitions, begin * layout_.shards(), region.elements}, {}});
     else
       add_shards(pieces, region, {partitions, begin, shard}, own);

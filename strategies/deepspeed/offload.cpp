@@ -185,10 +185,10 @@ void CpuOptimizer::update_from_nvme(SubGroup group, Region gradients, Region upd
   // Reads and writes all but the gradient, which it only reads; writes the copy.
   auto const bytes = 4 * (2 * numbers - 1) + size_of(context_.plan.kernels.precision).count();
   role.wait(write_, role.add(cpu_, context_.name("optimizer.update"),
-                             Elementwise{.function = Function::kTransformer,
-                                         .elements = count,
+                             Elementwise{.elements = count,
                                          .bytes_per_element = static_cast<std::int32_t>(bytes),
-                                         .type = master_type(context_.plan)},
+                                         .type = master_type(context_.plan),
+                                         .family = KernelFamily::kModel},
                              {updates(window), reads(gradients), writes(updated)}));
   written_[index] = copy_between(context_, write_, write_name_, window, stored);
 }

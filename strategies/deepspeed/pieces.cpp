@@ -20,12 +20,6 @@ Region MadeGradients::of(ParameterId id) {
 
 namespace {
 
-bool computes_numbers(Work const& work) {
-  if (std::holds_alternative<Attention>(work)) return false;
-  auto const* const kernel = std::get_if<Elementwise>(&work);
-  return kernel == nullptr || !only_costs(kernel->function);
-}
-
 /// Parameters of a bucket that follow each other in the flat buffer too.
 struct Run {
   std::int64_t begin = 0;  // in the flat buffer
@@ -69,15 +63,19 @@ Piece own_piece(StepContext& context, Run const& run, std::int64_t shard, Region
 
 }  // namespace
 
-bool computes_numbers(ModelWork const& model) {
-  auto const does = [](Kernel const& kernel) { return computes_numbers(kernel.work); };
-  return std::ranges::all_of(model.kinds, [&](UnitWork const& unit) {
-    return std::ranges::all_of(unit.forward, does) && std::ranges::all_of(unit.backward, does);
+bool writes_every_piece(StepContext const& context) {
+  if (context.plan.kernels.precision == DataType::kFp64) return true;
+  auto const is_plain = [](Kernel const& kernel) {
+    auto const* const work = std::get_if<Elementwise>(&kernel.work);
+    return work == nullptr || work->family == KernelFamily::kStrategy;
+  };
+  return std::ranges::all_of(context.model.kinds, [&](UnitWork const& unit) {
+    return std::ranges::all_of(unit.forward, is_plain) && std::ranges::all_of(unit.backward, is_plain);
   });
 }
 
 OpId copy_pieces(StepContext& context, StreamId stream, NameId name, std::span<Piece const> pieces) {
-  if (computes_numbers(context.model)) {
+  if (writes_every_piece(context)) {
     for (auto const& piece : pieces) copy_kernel(context, stream, name, piece.from, piece.to);
     return context.role.last_on(stream);
   }
@@ -91,10 +89,10 @@ OpId copy_pieces(StepContext& context, StreamId stream, NameId name, std::span<P
   auto const size = [&](Region const& region) { return size_of(context.role.get(region.buffer).type).count(); };
   auto const bytes = size(pieces.front().from) + size(pieces.front().to);
   return context.role.add(stream, name,
-                          Elementwise{.function = Function::kTransformer,
-                                      .elements = elements,
+                          Elementwise{.elements = elements,
                                       .bytes_per_element = static_cast<std::int32_t>(bytes),
-                                      .type = context.plan.kernels.precision},
+                                      .type = context.plan.kernels.precision,
+                                      .family = KernelFamily::kModel},
                           accesses);
 }
 
@@ -102,7 +100,7 @@ std::vector<Piece> own_pieces(StepContext& context, FlatLayout const& flat, Flat
                               Group const& group, Region bucket, BufferId partition) {
   auto const shard = flat.total() / flat.shards();
   auto pieces = std::vector<Piece>{};
-  if (computes_numbers(context.model)) {
+  if (writes_every_piece(context)) {
     for (auto const& run : runs_of(flat, buckets, group))
       pieces.push_back(own_piece(context, run, shard, bucket, partition));
     return pieces;

@@ -30,17 +30,17 @@ struct Piece {
   std::vector<std::int64_t> by_rank;  ///< elements on each rank where they differ
 };
 
-/// Whether the model's kernels compute numbers; those of a transformer only have costs.
-[[nodiscard]] bool computes_numbers(ModelWork const& model);
+/// Whether each piece is written by itself, for an executor that carries data: an MLP's, and in fp64 any model's. Else
+/// one kernel that only has a cost stands for all: the pieces grow with the number of ranks, and their bytes tell all
+/// there is to know.
+[[nodiscard]] bool writes_every_piece(StepContext const& context);
 
-/// Copies all pieces by one kernel, as torch.cat does, each element times `scale`. For a model that computes numbers
-/// every piece is written as a kernel of its own, otherwise one kernel with the same bytes: the pieces grow with the
-/// number of ranks, and their bytes tell all there is to know.
+/// Copies all pieces by one kernel, as torch.cat does, or, where every piece is written, by one each.
 OpId copy_pieces(StepContext& context, StreamId stream, NameId name, std::span<Piece const> pieces);
 
 /// What of a bucket belongs to this rank's partition of the flat buffer, an equal stretch for each rank: pieces from
-/// `bucket`, whose members lie in registration order, to `partition`. A rank's partition begins and ends anywhere. For
-/// a model that computes numbers ranks get just that; otherwise each gets its equal share of every bucket, which is as
+/// `bucket`, whose members lie in registration order, to `partition`. A rank's partition begins and ends anywhere.
+/// Where every piece is written, ranks get just that; otherwise each gets its equal share of every bucket, which is as
 /// much in the whole step and keeps ranks alike.
 [[nodiscard]] std::vector<Piece> own_pieces(StepContext& context, FlatLayout const& flat, FlatLayout const& buckets,
                                             Group const& group, program::Region bucket, BufferId partition);

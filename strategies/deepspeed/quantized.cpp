@@ -25,10 +25,10 @@ Quantized room(StepContext& context, std::int64_t bytes, std::int64_t scales) {
 OpId kernel(StepContext& context, StreamId stream, std::string_view name, std::int64_t bytes,
             std::initializer_list<Access> accesses) {
   return context.role.add(stream, context.name(name),
-                          Elementwise{.function = Function::kTransformer,
-                                      .elements = bytes,
+                          Elementwise{.elements = bytes,
                                       .bytes_per_element = 1,
-                                      .type = context.plan.kernels.precision},
+                                      .type = context.plan.kernels.precision,
+                                      .family = KernelFamily::kModel},
                           accesses);
 }
 

@@ -265,7 +265,7 @@ class DeepSpeed3 : public DataParallel {
                                                std::int64_t ranks) const {
     auto const shard = apart.elements.base;
     auto pieces = std::vector<Piece>{};
-    if (!computes_numbers(context_.model)) {
+    if (!writes_every_piece(context_)) {
       auto const all = shard * ranks;
       return {{{apart.buffer, 0, all}, {together.buffer, together.offset, all}, {}}};
     }

@@ -4,6 +4,7 @@
 
 namespace twinstep::strategies {
 
+using program::Function;
 using enum SlotKind;
 
 BlockWriter::BlockWriter(Transformer const& model, std::vector<Tensor> parameters, Shape const& shape)
@@ -25,16 +26,31 @@ UnitWork BlockWriter::write() && {
   return std::move(w_).finish();
 }
 
-/// sum = skip + branch, the branch after dropout if the model has it; returns the slot of the dropout's mask.
-std::int32_t BlockWriter::residual(std::string const& name, std::int32_t branch, std::int32_t skip, std::int32_t sum) {
-  auto accesses = UnitWriter::Accesses{reads(branch), reads(skip), writes(sum)};
+/// The layer that leads out of a branch. Where ranks add up their products, its bias comes with the residual.
+std::int32_t BlockWriter::leave_branch(std::string const& name, std::string const& tensor, std::int32_t in) {
+  auto const is_split = w_.shape().split.ranks > 1;
+  auto const product = temporary(name, whole_);
+  w_.linear(name, tensor, in, product, is_split ? UnitWriter::Bias::kBehind : UnitWriter::Bias::kInProduct);
+  return w_.reduced(name, product, UnitWriter::Pass::kForward);
+}
+
+/// sum = skip + branch, the branch after dropout if the model has it; returns the slot of the dropout's mask. `tensor`
+/// leads out of the branch.
+std::int32_t BlockWriter::residual(std::string const& name, std::string const& tensor, std::int32_t branch,
+                                   std::int32_t skip, std::int32_t sum) {
+  auto const has_bias = w_.shape().split.ranks > 1 && w_.has_parameter(tensor + ".bias");
+  auto accesses = UnitWriter::Accesses{reads(branch), reads(skip)};
+  if (has_bias) accesses.push_back(reads(w_.parameter(tensor + ".bias")));
+  accesses.push_back(writes(sum));
   auto mask = -1;
   if (model_.dropout) {
     mask = w_.slot({name + ".mask", kSaved, hidden_, DataType::kInt8});
     accesses.push_back(writes(mask));
   }
-  w_.forward(name + ".residual.forward", w_.memory_bound(hidden_, 3, model_.dropout ? 1 : 0), std::move(accesses),
-             model_.dropout ? 2 : 1);
+  auto const function = model_.dropout ? Function::kCostOnly : has_bias ? Function::kAddRepeated : Function::kAdd;
+  auto work = w_.memory_bound(function, hidden_, 3, model_.dropout ? 1 : 0);
+  if (has_bias) work.rows.width = static_cast<std::int32_t>(model_.hidden);
+  w_.forward(name + ".residual.forward", work, std::move(accesses), model_.dropout ? 2 : 1);
   return mask;
 }
 
@@ -49,7 +65,8 @@ std::int32_t BlockWriter::branch_gradient(std::string const& name, std::int32_t 
 
 /// Autograd adds the gradients of a tensor with several readers in place.
 void BlockWriter::add_to_gradient(std::string const& name, std::int32_t sum, std::int32_t part) {
-  w_.backward(name + ".add_gradient", w_.memory_bound(w_.elements(sum), 3), {reads(part), updates(sum)});
+  w_.backward(name + ".add_gradient", w_.memory_bound(Function::kAddTo, w_.elements(sum), 3),
+              {reads(part), updates(sum)});
 }
 
 /// Turns the gradient behind a layer's norm, if it has one, into that before it.

@@ -19,7 +19,7 @@ struct Projection {
   bool is_rotated = false;
   std::int32_t unrotated = -1;  ///< what the GEMM or the norm behind it writes
   std::int32_t attended = -1;   ///< what attention reads
-  SavedNorm saved_norm;
+  SavedNorm saved_norm = {};
 };
 
 /// Writes the kernels of
@@ -54,7 +54,9 @@ class BlockWriter {
   void mlp_backward();
   void multiply_gate_backward(std::int32_t gradient, std::int32_t gate_gradient, std::int32_t up_gradient);
   // Both: block_work.cpp.
-  std::int32_t residual(std::string const& name, std::int32_t branch, std::int32_t skip, std::int32_t sum);
+  std::int32_t leave_branch(std::string const& name, std::string const& tensor, std::int32_t in);
+  std::int32_t residual(std::string const& name, std::string const& tensor, std::int32_t branch, std::int32_t skip,
+                        std::int32_t sum);
   std::int32_t branch_gradient(std::string const& name, std::int32_t gradient, std::int32_t mask);
   void add_to_gradient(std::string const& name, std::int32_t sum, std::int32_t part);
 
@@ -71,8 +73,12 @@ class BlockWriter {
                                      std::vector<BranchEntry> layers);
 
   [[nodiscard]] program::Attention attention(bool backward) const;
+  [[nodiscard]] std::int32_t heads() const { return static_cast<std::int32_t>(model_.heads); }
   [[nodiscard]] program::Gemm score_gemm(std::int64_t n, std::int64_t k) const;
+  [[nodiscard]] program::Elementwise heads_kernel(program::Function function, std::int64_t elements) const;
+  [[nodiscard]] program::Elementwise softmax(program::Function function, std::int64_t elements, int passes) const;
   [[nodiscard]] std::int64_t rotated_elements() const;
+  [[nodiscard]] program::Elementwise rotation(program::Function function, std::int64_t width) const;
   /// What becomes of a tensor that only a norm reads: a norm that is written out keeps a copy instead.
   [[nodiscard]] SlotKind kept_by_norm(Norm kind) const {
     return w_.is_eager(kind) ? SlotKind::kTemporary : SlotKind::kSaved;

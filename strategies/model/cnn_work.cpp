@@ -208,7 +208,7 @@ UnitWork head_work(std::vector<Tensor> parameters, ConvolutionBlocks const& last
   auto const input = w.slot("input", kInput, w.tokens() * last.path.back().outputs());
   auto const means = w.slot("head.means", kSaved, w.tokens() * channels);
   auto const targets = w.slot({"targets", kData, w.tokens(), DataType::kInt32, MemoryCategory::kInputs});
-  auto loss = LossWriter{w, "head", targets, w.tokens() * classes, LossWriter::Pass::kForward};
+  auto loss = LossWriter{w, "head", reads(targets), w.tokens() * classes, LossWriter::Pass::kForward};
   w.forward("head.pool.forward", w.memory_bound(w.elements(input), 1), {reads(input), writes(means)});
   w.linear("head.fc", "fc", means, loss.logits());
   loss.forward();

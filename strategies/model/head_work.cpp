@@ -74,7 +74,7 @@ UnitWork HeadWriter::write() && {
 void HeadWriter::write_whole() {
   auto const normed = w_.slot("head.norm", kSaved, size_);
   auto const targets = w_.slot({"targets", kData, w_.tokens(), DataType::kInt32, MemoryCategory::kInputs});
-  auto loss = LossWriter{w_, "head", targets, w_.tokens() * model_.vocabulary, kForward};
+  auto loss = LossWriter{w_, "head", reads(targets), w_.tokens() * model_.vocabulary, kForward};
   auto const saved = w_.norm("head.norm", modules_.final_norm, model_.norm, input_, {normed});
   auto const gathered = w_.gathered("head.norm", normed, kForward);
   w_.matrix("head.logits", gathered, matrix_, loss.logits());
@@ -106,9 +106,12 @@ void HeadWriter::write_chunks() {
   }
   auto const saved = w_.norm("head.norm", modules_.final_norm, model_.norm, input_, normed);
   auto gradients = std::vector<std::int32_t>{};
+  auto first_row = std::int64_t{0};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     auto const name = fmt::format("head.{}", i);
-    auto loss = LossWriter{w_, name, targets, rows[i] * model_.vocabulary, kBackward};
+    auto const own_targets = SlotAccess{targets, program::AccessMode::kRead, first_row, rows[i]};
+    first_row += rows[i];
+    auto loss = LossWriter{w_, name, own_targets, rows[i] * model_.vocabulary, kBackward};
     auto products = linear_products(rows[i], model_.hidden, model_.vocabulary, w_.shape().compute_type);
     w_.backward(name + ".logits.forward", products.forward, {reads(normed[i]), reads(matrix_), writes(loss.logits())});
     loss.forward();

@@ -12,9 +12,12 @@ LinearProducts linear_products(std::int64_t rows, std::int64_t in, std::int64_t 
   return products;
 }
 
-void UnitWriter::matrix(std::string const& name, std::int32_t in, std::int32_t weight, std::int32_t out) {
+void UnitWriter::matrix(std::string const& name, std::int32_t in, std::int32_t weight, std::int32_t out,
+                        std::int32_t bias) {
   auto const gemm = linear_products(tokens_, elements(in) / tokens_, elements(out) / tokens_, shape_.compute_type);
-  forward(name + ".forward", gemm.forward, {reads(in), reads(weight), writes(out)});
+  auto accesses = Accesses{reads(in), reads(weight), writes(out)};
+  if (bias >= 0) accesses.push_back(reads(bias));
+  forward(name + ".forward", gemm.forward, std::move(accesses));
 }
 
 void UnitWriter::matrix_data_gradient(std::string const& name, std::int32_t weight, std::int32_t out_gradient,
@@ -37,18 +40,18 @@ void UnitWriter::matrix_backward(std::string const& name, std::int32_t in, std::
   matrix_weight_gradient(name, in, weight_gradient, out_gradient);
 }
 
-void UnitWriter::linear(std::string const& name, std::string const& tensor, std::int32_t in, std::int32_t out) {
+void UnitWriter::linear(std::string const& name, std::string const& tensor, std::int32_t in, std::int32_t out,
+                        Bias where) {
   auto const weight = parameter(tensor + ".weight");
-  if (shape_.linear_type) {
-    auto const gemm = linear_products(tokens_, elements(in) / tokens_, elements(out) / tokens_, *shape_.linear_type);
-    auto const in_cast = cast(in, Order::kForward);
-    auto const weight_cast = cast(weight, Order::kForward);
-    forward(name + ".forward", gemm.forward, {reads(in_cast), reads(weight_cast), writes(out)});
-  } else {
-    matrix(name, in, weight, out);
-  }
-  auto const bias = tensor + ".bias";
-  if (has_parameter(bias)) unread_biases_.push_back(reads(parameter(bias)));
+  auto const has_bias = where == Bias::kInProduct && has_parameter(tensor + ".bias");
+  auto const bias = has_bias ? parameter(tensor + ".bias") : -1;
+  if (!shape_.linear_type) return matrix(name, in, weight, out, bias);
+  auto const gemm = linear_products(tokens_, elements(in) / tokens_, elements(out) / tokens_, *shape_.linear_type);
+  auto const in_cast = cast(in, Order::kForward);
+  auto const weight_cast = cast(weight, Order::kForward);
+  auto accesses = Accesses{reads(in_cast), reads(weight_cast), writes(out)};
+  if (bias >= 0) accesses.push_back(reads(bias));
+  forward(name + ".forward", gemm.forward, std::move(accesses));
 }
 
 void UnitWriter::data_gradient(std::string const& name, std::string const& tensor, std::int32_t out_gradient,
@@ -62,28 +65,29 @@ void UnitWriter::data_gradient(std::string const& name, std::string const& tenso
 }
 
 void UnitWriter::weight_and_bias_gradients(std::string const& name, std::string const& tensor, std::int32_t in,
-                                           std::int32_t out_gradient) {
+                                           std::int32_t out_gradient, std::int32_t own_out_gradient) {
   auto const type = shape_.linear_type.value_or(shape_.compute_type);
   auto const gemm = linear_products(tokens_, elements(in) / tokens_, elements(out_gradient) / tokens_, type);
   auto const by_columns = shape_.linear_type ? cast(out_gradient, Order::kByColumns) : out_gradient;
   auto const in_cast = shape_.linear_type ? cast(in, Order::kByColumns) : in;
   backward(name + ".weight_gradient", gemm.weight_gradient,
            {reads(by_columns), reads(in_cast), writes(gradient(tensor + ".weight"))});
-  bias_gradient(name, tensor, out_gradient);
+  bias_gradient(name, tensor, shape_.split.sequence && own_out_gradient >= 0 ? own_out_gradient : out_gradient);
 }
 
 void UnitWriter::linear_backward(std::string const& name, std::string const& tensor, std::int32_t in,
-                                 std::int32_t out_gradient, std::int32_t in_gradient) {
+                                 std::int32_t out_gradient, std::int32_t in_gradient, std::int32_t own_out_gradient) {
   data_gradient(name, tensor, out_gradient, in_gradient);
-  weight_and_bias_gradients(name, tensor, in, out_gradient);
+  weight_and_bias_gradients(name, tensor, in, out_gradient, own_out_gradient);
 }
 
 void UnitWriter::bias_gradient(std::string const& name, std::string const& tensor, std::int32_t out_gradient) {
   auto const bias = tensor + ".bias";
   if (!has_parameter(bias)) return;
   // A sum over the tokens: each element is read once.
-  backward(name + ".bias_gradient", memory_bound(elements(out_gradient), 1),
-           {reads(out_gradient), writes(gradient(bias))});
+  auto work = memory_bound(program::Function::kSumRepeated, elements(out_gradient), 1);
+  work.rows.width = static_cast<std::int32_t>(elements(parameter(bias)));
+  backward(name + ".bias_gradient", work, {reads(out_gradient), writes(gradient(bias))});
 }
 
 UnitWriter::Order UnitWriter::cast_order(Order order) const {

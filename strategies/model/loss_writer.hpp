@@ -23,9 +23,9 @@ class LossWriter {
  public:
   using Pass = UnitWriter::Pass;
 
-  /// Makes the slot of the logits. The loss's own forward runs in `when`: in backward logits are made, used and
-  /// dropped.
-  LossWriter(UnitWriter& writer, std::string name, std::int32_t targets, std::int64_t logits, Pass when);
+  /// Makes the slot of the logits; `targets` are those of their rows. The loss's own forward runs in `when`: in
+  /// backward logits are made, used and dropped.
+  LossWriter(UnitWriter& writer, std::string name, SlotAccess targets, std::int64_t logits, Pass when);
 
   [[nodiscard]] std::int32_t logits() const { return logits_; }
   /// Requires the kernel that writes the logits to stand before.
@@ -37,13 +37,14 @@ class LossWriter {
   [[nodiscard]] bool is_fused() const;
   [[nodiscard]] bool is_16_bit() const;
   std::int32_t slot(std::string_view name, SlotKind kind, DataType type);
-  [[nodiscard]] program::Elementwise kernel(std::int32_t bytes) const;
-  void write(std::string const& name, std::int32_t bytes, UnitWriter::Accesses accesses, std::uint32_t launches);
+  [[nodiscard]] program::Elementwise kernel(program::Function function, std::int32_t bytes) const;
+  void write(std::string const& name, program::Elementwise const& work, UnitWriter::Accesses accesses,
+             std::uint32_t launches);
   void write_over_ranks(std::int32_t bytes, UnitWriter::Accesses const& accesses);
 
   UnitWriter& w_;
   std::string name_;
-  std::int32_t targets_;
+  SlotAccess targets_;
   std::int64_t count_;
   Pass when_;
   SlotKind kept_;  ///< kind of what forward makes for backward

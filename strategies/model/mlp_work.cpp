@@ -25,7 +25,11 @@ struct LayerKind {
 /// A kernel that an executor can run on data: `passes` operands of the compute type.
 Elementwise kernel(Function function, std::int64_t elements, int passes, Shape const& shape, double scalar = 1) {
   auto const bytes = passes * static_cast<int>(size_of(shape.compute_type).count());
-  return {function, elements, bytes, shape.compute_type, scalar};
+  return {.function = function,
+          .elements = elements,
+          .bytes_per_element = bytes,
+          .type = shape.compute_type,
+          .scalar = scalar};
 }
 
 /// output = gelu(input · weightᵀ), or without gelu in the last layer.

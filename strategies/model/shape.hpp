@@ -61,8 +61,9 @@ struct Shape {
   DataType compute_type = DataType::kBf16;
   DataType gradient_type = DataType::kBf16;  ///< of parameter gradients
   bool flash_attention = true;               ///< otherwise batched GEMMs and a stored s × s score matrix
-  double loss_scale = 1;  ///< factor of an MLP's loss gradient: 2 / (elements of the global batch's output)
-                          ///< makes gradients summed over ranks and micro-batches those of the mean error
+  double loss_scale = 1;  ///< factor of the loss's gradient: for an MLP 2 / (elements of the global batch's output),
+                          ///< for a transformer 1 / (its tokens) makes gradients summed over ranks and micro-batches
+                          ///< those of the mean error
   Activation activation = Activation::kEager;
   CrossEntropy cross_entropy = CrossEntropy::kPlain;
   NormKernels norms = NormKernels::kFused;

@@ -6,6 +6,7 @@
 namespace twinstep::strategies {
 namespace {
 
+using program::Function;
 using program::MemoryCategory;
 using enum SlotKind;
 
@@ -20,11 +21,14 @@ void write_token_gradient(UnitWriter& w, bool is_tied, std::int32_t matrix, std:
   if (is_tied) {
     target = w.slot({"token_gradient", kTemporary, size, w.shape().compute_type, MemoryCategory::kGradients});
   }
-  w.backward("embedding.zero_gradient", w.memory_bound(size, is_tied ? 1 : 2), {writes(target)});
-  w.backward("embedding.tokens.backward", w.memory_bound(w.elements(gradient), 5),
+  auto zero = w.memory_bound(Function::kFill, size, is_tied ? 1 : 2);
+  zero.scalar = 0;
+  w.backward("embedding.zero_gradient", zero, {writes(target)});
+  w.backward("embedding.tokens.backward", w.memory_bound(Function::kScatterRows, w.elements(gradient), 5),
              {reads(gradient), reads(ids), updates(target)});
   if (is_tied) {
-    w.backward("embedding.add_gradient", w.memory_bound(size, 3), {reads(target), updates(matrix_gradient)});
+    w.backward("embedding.add_gradient", w.memory_bound(Function::kAddTo, size, 3),
+               {reads(target), updates(matrix_gradient)});
   }
 }
 
@@ -45,11 +49,18 @@ UnitWork embedding_work(Transformer const& model, std::vector<Tensor> parameters
   auto const tokens = has_positions || is_split ? w.slot("embedding.tokens", kTemporary, whole_size) : summed;
   auto gradient = w.slot("output_gradient", kOutputGradient, size);
 
-  w.forward("embedding.tokens.forward", w.memory_bound(whole_size, 2), {reads(ids), reads(matrix), writes(tokens)});
+  w.forward("embedding.tokens.forward", w.memory_bound(Function::kGatherRows, whole_size, 2),
+            {reads(ids), reads(matrix), writes(tokens)});
   auto const summed_tokens =
       w.reduced("embedding.tokens", tokens, UnitWriter::Pass::kForward, has_positions ? -1 : summed);
+  auto const positions = [&](Function function, int passes) {
+    auto work = w.memory_bound(function, size, passes);
+    work.rows.width = static_cast<std::int32_t>(model.hidden);
+    work.rows.sequence = static_cast<std::int32_t>(shape.sequence_length);
+    return work;
+  };
   if (has_positions) {
-    w.forward("embedding.positions.forward", w.memory_bound(size, 2),
+    w.forward("embedding.positions.forward", positions(Function::kAddRepeated, 2),
               {reads(summed_tokens), reads(positions_matrix), writes(summed)}, 2);
   }
   if (model.dropout) {
@@ -61,7 +72,7 @@ UnitWork embedding_work(Transformer const& model, std::vector<Tensor> parameters
     gradient = masked;
   }
   if (has_positions) {
-    w.backward("embedding.positions.backward", w.memory_bound(size, 1),
+    w.backward("embedding.positions.backward", positions(Function::kSumRepeated, 1),
                {reads(gradient), writes(positions_matrix + 1)});
   }
   write_token_gradient(w, model.tied_embeddings, matrix, ids,

@@ -48,10 +48,6 @@ bool UnitWriter::has_parameter(std::string_view tensor) const {
 }
 
 void UnitWriter::forward(std::string name, program::Work const& work, Accesses accesses, std::uint32_t launches) {
-  if (!std::holds_alternative<program::Gemm>(work)) {
-    accesses.insert(accesses.end(), unread_biases_.begin(), unread_biases_.end());
-    unread_biases_.clear();
-  }
   unit_.forward.push_back({std::move(name), work, std::move(accesses), launches});
 }
 
@@ -67,9 +63,10 @@ void UnitWriter::backward(std::string name, UnitCollective collective, Accesses 
   unit_.backward.push_back({std::move(name), program::Communication{}, std::move(accesses), 1, std::move(collective)});
 }
 
-program::Elementwise UnitWriter::memory_bound(std::int64_t elements, int passes, int extra_bytes) const {
+program::Elementwise UnitWriter::memory_bound(program::Function function, std::int64_t elements, int passes,
+                                              int extra_bytes) const {
   auto const bytes = passes * static_cast<int>(size_of(shape_.compute_type).count()) + extra_bytes;
-  return {program::Function::kTransformer, elements, bytes, shape_.compute_type};
+  return {function, elements, bytes, shape_.compute_type, program::KernelFamily::kModel};
 }
 
 }  // namespace twinstep::strategies

@@ -22,6 +22,7 @@ struct SavedNorm {
   std::int32_t input = -1;       ///< what it normalised, or an fp32 copy of it
   std::int32_t statistics = -1;  ///< a number or two for each row
   std::int32_t normalized = -1;  ///< the result before the weight multiplies it, if the norm is written out
+  Norm kind = Norm::kRms;
 };
 
 /// Writes the work of one unit, kernel by kernel. Only the files that describe models use it.
@@ -30,6 +31,10 @@ class UnitWriter {
   using Accesses = std::vector<SlotAccess>;
   using Slots = std::vector<std::int32_t>;
   enum class Pass : std::uint8_t { kForward, kBackward };
+  enum class Bias : std::uint8_t {
+    kInProduct,
+    kBehind  ///< added by another kernel, once ranks have added up their products
+  };
 
   /// Makes the slots of all parameters and their gradients.
   UnitWriter(std::string name, std::vector<Tensor> parameters, Shape const& shape);
@@ -53,12 +58,21 @@ class UnitWriter {
   void forward(std::string name, UnitCollective collective, Accesses accesses);
   void backward(std::string name, UnitCollective collective, Accesses accesses);
 
-  /// A memory-bound kernel that only has a cost: each element is moved `passes` times in the compute type (a residual
-  /// add reads twice and writes once: 3), plus `extra_bytes` (a dropout mask: 1).
-  [[nodiscard]] program::Elementwise memory_bound(std::int64_t elements, int passes, int extra_bytes = 0) const;
+  /// A memory-bound kernel: each element is moved `passes` times in the compute type (a residual add reads twice and
+  /// writes once: 3), plus `extra_bytes` (a dropout mask: 1).
+  [[nodiscard]] program::Elementwise memory_bound(program::Function function, std::int64_t elements, int passes,
+                                                  int extra_bytes = 0) const;
+  /// One that only has a cost.
+  [[nodiscard]] program::Elementwise memory_bound(std::int64_t elements, int passes, int extra_bytes = 0) const {
+    return memory_bound(program::Function::kCostOnly, elements, passes, extra_bytes);
+  }
+  /// The type of what is kept for each row: statistics of norms and of attention, log-probabilities.
+  [[nodiscard]] DataType statistics_type() const {
+    return shape_.compute_type == DataType::kFp64 ? DataType::kFp64 : DataType::kFp32;
+  }
 
-  /// out[tokens, n] = in[tokens, k] · weight[n, k]ᵀ.
-  void matrix(std::string const& name, std::int32_t in, std::int32_t weight, std::int32_t out);
+  /// out[tokens, n] = in[tokens, k] · weight[n, k]ᵀ, plus a bias if it has one.
+  void matrix(std::string const& name, std::int32_t in, std::int32_t weight, std::int32_t out, std::int32_t bias = -1);
   void matrix_data_gradient(std::string const& name, std::int32_t weight, std::int32_t out_gradient,
                             std::int32_t in_gradient);
   void matrix_weight_gradient(std::string const& name, std::int32_t in, std::int32_t weight_gradient,
@@ -68,18 +82,18 @@ class UnitWriter {
                        std::int32_t out_gradient, std::int32_t in_gradient);
 
   /// `matrix` with this unit's "<tensor>.weight", in the shape's linear type after casts to it. A "<tensor>.bias" costs
-  /// nothing extra, since the GEMM adds it as it writes; as a GEMM has three operands, the next kernel of another kind
-  /// is the one that is said to read it.
-  void linear(std::string const& name, std::string const& tensor, std::int32_t in, std::int32_t out);
+  /// nothing extra, since the GEMM adds it as it writes.
+  void linear(std::string const& name, std::string const& tensor, std::int32_t in, std::int32_t out,
+              Bias bias = Bias::kInProduct);
   /// The gradient of "<tensor>.bias", if there is such a parameter.
   void bias_gradient(std::string const& name, std::string const& tensor, std::int32_t out_gradient);
   void data_gradient(std::string const& name, std::string const& tensor, std::int32_t out_gradient,
                      std::int32_t in_gradient);
   void weight_and_bias_gradients(std::string const& name, std::string const& tensor, std::int32_t in,
-                                 std::int32_t out_gradient);
-  /// Both.
+                                 std::int32_t out_gradient, std::int32_t own_out_gradient = -1);
+  /// Both; the bias sees the rank's own tokens of the output, if these are given.
   void linear_backward(std::string const& name, std::string const& tensor, std::int32_t in, std::int32_t out_gradient,
-                       std::int32_t in_gradient);
+                       std::int32_t in_gradient, std::int32_t own_out_gradient = -1);
 
   // What ranks that share a layer exchange (`TensorSplit`): tensor_split.cpp. Without such ranks each gives its
   // argument back.
@@ -130,7 +144,6 @@ class UnitWriter {
   Shape shape_;
   std::int64_t tokens_;
   UnitWork unit_;
-  Accesses unread_biases_;
   std::map<std::pair<std::int32_t, Order>, std::int32_t> casts_;
 };
 

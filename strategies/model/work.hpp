@@ -49,6 +49,8 @@ struct Slot {
 struct SlotAccess {
   std::int32_t slot = 0;
   program::AccessMode mode = program::AccessMode::kRead;
+  std::int64_t begin = 0;      ///< the part of the slot that is meant
+  std::int64_t elements = -1;  ///< -1: all from `begin` on
   bool operator==(SlotAccess const&) const = default;
 };
 
@@ -72,7 +74,7 @@ struct Kernel {
 };
 
 /// The work of one unit on one micro-batch. A gradient of a parameter is written by the first kernel that touches
-/// it, so a strategy that accumulates over micro-batches turns that write into an update (`Gemm::accumulate`).
+/// it, so a strategy that accumulates over micro-batches turns that write into an update (`accumulate` of its work).
 /// Exception: a tied embedding's gradient, which the head has written before, is updated.
 struct UnitWork {
   std::string name;  ///< "embedding", "layer", "head"

@@ -17,6 +17,11 @@ std::vector<bool> slots_used(UnitWork const& unit, std::vector<Kernel> const& ke
   return is_used;
 }
 
+Region part_of(Region region, SlotAccess const& access) {
+  if (access.elements < 0) return region;
+  return {region.buffer, {region.offset.base + access.begin, region.offset.variation}, access.elements};
+}
+
 bool is_kept_kind(Slot const& slot) {
   return slot.kind == SlotKind::kSaved || slot.kind == SlotKind::kTemporary;
 }
@@ -200,7 +205,7 @@ OpId Computation::emit(std::size_t unit, Kernel const& kernel, NameId name, Pass
   auto adds = false;
   auto const access = [&](SlotAccess const& of) -> Access {
     auto const& tensor = slots[static_cast<std::size_t>(of.slot)];
-    if (!is_of_parameter(tensor)) return {places[static_cast<std::size_t>(of.slot)], of.mode};
+    if (!is_of_parameter(tensor)) return {part_of(places[static_cast<std::size_t>(of.slot)], of), of.mode};
     auto const& [context, strategy] = set_of(unit, tensor);
     auto const id = context.parameters.behind(unit, tensor);
     if (tensor.kind == SlotKind::kParameter) return {strategy.parameter(id), of.mode};
@@ -214,12 +219,11 @@ OpId Computation::emit(std::size_t unit, Kernel const& kernel, NameId name, Pass
   for (auto const& each : kernel.accesses) accesses_.push_back(access(each));
   if (kernel.collective) return communicate(*kernel.collective, name);
   if (!pending_.empty()) wait_for_collectives();
-  auto const* gemm = std::get_if<Gemm>(&kernel.work);
-  if (!adds || gemm == nullptr)
-    return context_.role.add(context_.compute, name, kernel.work, accesses_, kernel.launches);
-  auto accumulating = *gemm;
-  accumulating.accumulate = true;
-  return context_.role.add(context_.compute, name, accumulating, accesses_, kernel.launches);
+  if (!adds) return context_.role.add(context_.compute, name, kernel.work, accesses_, kernel.launches);
+  auto work = kernel.work;
+  if (auto* const gemm = std::get_if<Gemm>(&work)) gemm->accumulate = true;
+  if (auto* const elementwise = std::get_if<Elementwise>(&work)) elementwise->accumulate = true;
+  return context_.role.add(context_.compute, name, work, accesses_, kernel.launches);
 }
 
 void Computation::forward(std::size_t unit) {

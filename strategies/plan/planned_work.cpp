@@ -3,13 +3,14 @@
 namespace twinstep::strategies {
 namespace {
 
-/// The derivative of the mean squared error over the global batch, where strategies add up gradients; where they
-/// average them over ranks, that over the batch of one rank.
+/// The derivative of the mean error over the global batch (squared, or the tokens' cross-entropy), where strategies add
+/// up gradients; where they average them over ranks, that over the batch of one rank.
 double loss_scale(ModelSpec const& model, Plan const& plan) {
-  auto const* mlp = std::get_if<Mlp>(&model);
-  if (mlp == nullptr) return 1;
   auto const averaged = plan.strategy.traits().averages_gradients ? static_cast<double>(plan.parallel.data) : 1;
-  return 2.0 * averaged / (static_cast<double>(plan.batch.global_batch) * static_cast<double>(mlp->widths.back()));
+  auto const samples = static_cast<double>(plan.batch.global_batch);
+  if (auto const* mlp = std::get_if<Mlp>(&model))
+    return 2.0 * averaged / (samples * static_cast<double>(mlp->widths.back()));
+  return averaged / (samples * static_cast<double>(plan.batch.sequence_length));
 }
 
 /// Megatron-LM pads each rank's part of the vocabulary to 128 rows (make-vocab-size-divisible-by), and so does who

@@ -12,7 +12,7 @@ if(TARGET validate_cpu)
 
   twinstep_test(unit_cpu
     SOURCES unit/cpu_collectives_test.cpp unit/cpu_kernels_test.cpp unit/cpu_executor_test.cpp
-            unit/cpu_failures_test.cpp
+            unit/cpu_failures_test.cpp unit/cpu_model_kernels_test.cpp
     DEPENDS tests_conformance tests_cpu)
   twinstep_test(conformance_cpu SOURCES conformance/cpu_conformance_test.cpp DEPENDS tests_conformance tests_cpu)
 endif()

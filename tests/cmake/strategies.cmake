@@ -12,6 +12,10 @@ if(TARGET validate_cpu)
   twinstep_test(conformance_mesh SOURCES conformance/mesh_parity_test.cpp conformance/mesh_training.cpp conformance/training.cpp
                 support/mesh_mlps.cpp support/timeline_checks.cpp
                 DEPENDS strategies tests_cpu)
+  twinstep_test(conformance_transformer
+                SOURCES conformance/training.cpp conformance/transformer_parity_test.cpp
+                        conformance/transformer_reference.cpp support/timeline_checks.cpp
+                DEPENDS strategies tests_cpu)
   twinstep_test(conformance_training SOURCES conformance/fsdp_parity_test.cpp conformance/training_parity_test.cpp conformance/training.cpp support/timeline_checks.cpp
                 DEPENDS strategies tests_cpu)
 endif()

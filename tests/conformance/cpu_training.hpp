@@ -29,4 +29,14 @@ inline double difference_from_one_rank(strategies::Plan const& plan) {
   return largest_difference(train(plan, on_cpus, largest), train(alone, on_cpus, largest));
 }
 
+/// … of a transformer, by AdamW.
+inline double difference_from_one_rank(strategies::ModelSpec const& model, strategies::Plan const& plan) {
+  auto const alone = strategies::Plan{.strategy = strategies::StrategyName::kNaive,
+                                      .batch = {.micro_batch = plan.batch.global_batch,
+                                                .global_batch = plan.batch.global_batch,
+                                                .sequence_length = plan.batch.sequence_length},
+                                      .kernels = {.precision = plan.kernels.precision}};
+  return largest_difference(train(model, plan, on_cpus), train(model, alone, on_cpus));
+}
+
 }  // namespace twinstep::tests

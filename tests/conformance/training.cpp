@@ -5,6 +5,7 @@
 #include "strategies/deepspeed/trace.hpp"
 #include "strategies/megatron/bucket_layout.hpp"
 #include "strategies/parts/flat_layout.hpp"
+#include "strategies/plan/planned_work.hpp"
 #include "strategies/torch/ddp_buckets.hpp"
 #include "strategies/torch/fsdp_states.hpp"
 #include "tests/support/catch.hpp"
@@ -22,9 +23,16 @@ double noise(std::uint64_t seed, std::uint64_t index) {
   return static_cast<double>(x >> 11) * 0x1p-52 - 1;
 }
 
-namespace {
+double initial_parameter(std::size_t tensor, std::int64_t i) {
+  return noise(1000 + tensor, static_cast<std::uint64_t>(i)) / 2;
+}
 
-constexpr int kSteps = 3;
+std::int64_t token(std::string_view buffer, std::size_t i, std::int64_t vocabulary) {
+  auto const share = (noise(buffer == "targets" ? 1 : 2, i) + 1) / 2;
+  return static_cast<std::int64_t>(share * static_cast<double>(vocabulary));
+}
+
+namespace {
 
 /// What of the parameters a rank has between steps.
 enum class Held {
@@ -91,23 +99,33 @@ Home home_of(ModelWork const& work, Parameters const& parameters, Plan const& pl
 
 class Training {
  public:
-  Training(Plan plan, double largest)
-      : plan_{plan},
+  Training(ModelSpec model, Plan plan, double largest)
+      : model_{std::move(model)},
+        plan_{plan},
         largest_{largest},
-        work_{work_of(odd_mlp(), {.micro_batch = plan.batch.micro_batch})},
+        work_{planned_work(model_, plan)},
         parameters_{work_},
         home_{home_of(work_, parameters_, plan)} {}
 
   std::vector<double> run(MakeTrainingJob const& make) {
-    auto const step = compiled(odd_mlp(), plan_);
-    auto const job = make(plan_.parallel.data, [this](program::FreshBuffer const& buffer, std::span<double> values) {
-      initialise(buffer, values);
-    });
-    for (int i = 0; i < kSteps; ++i) CHECK(find_violations(step, job.step(step)) == std::vector<std::string>{});
+    auto const step = compiled(model_, plan_);
+    auto const job = start(make);
+    for (int i = 0; i < kTrainingSteps; ++i) CHECK(find_violations(step, job.step(step)) == std::vector<std::string>{});
     return read_parameters(job);
   }
 
+  std::vector<double> first_gradients(MakeTrainingJob const& make) {
+    auto const job = start(make);
+    job.step(compiled(model_, plan_));
+    return job.read(RankId{0}, "gradients", "");
+  }
+
  private:
+  TrainingJob start(MakeTrainingJob const& make) {
+    return make(plan_.parallel.data,
+                [this](program::FreshBuffer const& buffer, std::span<double> values) { initialise(buffer, values); });
+  }
+
   [[nodiscard]] bool is_sharded() const { return home_.held != Held::kAll; }
 
   /// Where among the ranks that share one copy of the parameters `rank` is: 0 if each holds them all.
@@ -136,6 +154,11 @@ class Training {
       auto const per_sample = values.size() / static_cast<std::size_t>(plan_.batch.micro_batch);
       auto const first = (micro_step * static_cast<std::size_t>(plan_.parallel.data) + rank.index()) *
                          static_cast<std::size_t>(plan_.batch.micro_batch);
+      if (auto const* transformer = std::get_if<Transformer>(&model_)) {
+        for (std::size_t i = 0; i < values.size(); ++i)
+          values[i] = static_cast<double>(token(name, first * per_sample + i, transformer->vocabulary));
+        return;
+      }
       auto const seed = std::hash<std::size_t>{}(per_sample);
       for (std::size_t i = 0; i < values.size(); ++i) values[i] = largest_ * noise(seed, first * per_sample + i);
       return;
@@ -151,8 +174,7 @@ class Training {
       auto const& group = home_.layout.groups()[home_.layout.group_of(id)];
       for (std::int64_t i = 0; i < parameters_.elements(id); ++i) {
         auto const [owner, index] = place(group, home_.layout.offset(id) + i, held);
-        if (index < values.size() && (held == Held::kAll || owner == own))
-          values[index] = noise(1000 + p, static_cast<std::uint64_t>(i)) / 2;
+        if (index < values.size() && (held == Held::kAll || owner == own)) values[index] = initial_parameter(p, i);
       }
     }
   }
@@ -175,6 +197,7 @@ class Training {
     return values;
   }
 
+  ModelSpec model_;
   Plan plan_;
   double largest_;
   ModelWork work_;
@@ -185,7 +208,15 @@ class Training {
 }  // namespace
 
 std::vector<double> train(Plan const& plan, MakeTrainingJob const& make, double largest) {
-  return Training{plan, largest}.run(make);
+  return Training{odd_mlp(), plan, largest}.run(make);
+}
+
+std::vector<double> first_gradients(ModelSpec const& model, Plan const& plan, MakeTrainingJob const& make) {
+  return Training{model, plan, 1}.first_gradients(make);
+}
+
+std::vector<double> train(ModelSpec const& model, Plan const& plan, MakeTrainingJob const& make) {
+  return Training{model, plan, 1}.run(make);
 }
 
 std::vector<double> train_alone(std::int64_t global_batch, DataType precision, MakeTrainingJob const& make) {

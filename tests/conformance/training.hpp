@@ -9,9 +9,10 @@
 #include "sim/program/fresh_buffer.hpp"
 #include "sim/program/step_program.hpp"
 #include "sim/timeline/timeline.hpp"
+#include "strategies/model/model_spec.hpp"
 #include "strategies/plan/plan.hpp"
 
-/// Training a small MLP for a few steps on an executor that carries data, to compare strategies with each other.
+/// Training a small model for a few steps on an executor that carries data, to compare strategies with each other.
 namespace twinstep::tests {
 
 /// An executor with its memory.
@@ -22,8 +23,17 @@ struct TrainingJob {
 /// Makes one for `ranks` ranks whose buffers begin with what `initialise` gives them.
 using MakeTrainingJob = std::function<TrainingJob(std::int64_t ranks, program::Initialiser const& initialise)>;
 
+inline constexpr int kTrainingSteps = 3;
+
+/// The gradients of the first step, tensor after tensor, on a rank that keeps all of them (`naive`).
+[[nodiscard]] std::vector<double> first_gradients(strategies::ModelSpec const& model, strategies::Plan const& plan,
+                                                  MakeTrainingJob const& make);
+
 /// The parameters after training by `plan`, tensor after tensor; checks every step's timeline, and that replicas agree
-/// bit for bit. Inputs and targets lie in [-largest, largest).
+/// bit for bit.
+[[nodiscard]] std::vector<double> train(strategies::ModelSpec const& model, strategies::Plan const& plan,
+                                        MakeTrainingJob const& make);
+/// … of a small MLP (`odd_mlp`), whose inputs and targets lie in [-largest, largest).
 [[nodiscard]] std::vector<double> train(strategies::Plan const& plan, MakeTrainingJob const& make, double largest = 1);
 
 /// … by a single rank that computes the whole global batch at once.
@@ -32,6 +42,12 @@ using MakeTrainingJob = std::function<TrainingJob(std::int64_t ranks, program::I
 
 /// A number in [-1, 1) that depends on nothing but its arguments.
 [[nodiscard]] double noise(std::uint64_t seed, std::uint64_t index);
+
+/// What number `i` of parameter tensor `tensor` of the model is before training.
+[[nodiscard]] double initial_parameter(std::size_t tensor, std::int64_t i);
+
+/// The token at place `i` of the global batch's samples, one behind another, or the target there.
+[[nodiscard]] std::int64_t token(std::string_view buffer, std::size_t i, std::int64_t vocabulary);
 
 /// Infinite where they have different lengths or a number is NaN.
 [[nodiscard]] double largest_difference(std::vector<double> const& a, std::vector<double> const& b);

@@ -226,8 +226,7 @@ void check_the_rest(OneRank& rank) {
                                  .type = DataType::kFp32,
                                  .space = program::MemorySpace::kHost});
   using program::CopyDirection;
-  role.add(main, small.builder.name("norm"),
-           Elementwise{.function = Function::kTransformer, .elements = 1000, .bytes_per_element = 6},
+  role.add(main, small.builder.name("norm"), Elementwise{.elements = 1000, .bytes_per_element = 6},
            {program::reads(role.whole(from)), program::writes(role.whole(normed))}, 3);
   role.add(main, small.builder.name("delay"), program::Delay{200_us}, {});
   role.add(main, small.builder.name("save"), program::Copy{CopyDirection::kDeviceToHost, 4000},

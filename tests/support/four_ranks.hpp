@@ -24,7 +24,11 @@ inline program::Collective fp32_collective(CollectiveKind kind, CommunicatorId c
 }
 
 inline program::Elementwise fill(program::RankValue elements) {
-  return {program::Function::kFill, elements, 4, DataType::kFp32, 0.5};
+  return {.function = program::Function::kFill,
+          .elements = elements,
+          .bytes_per_element = 4,
+          .type = DataType::kFp32,
+          .scalar = 0.5};
 }
 
 /// Four data-parallel ranks that multiply, scatter a gradient and gather the weight:

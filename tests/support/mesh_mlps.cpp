@@ -25,7 +25,11 @@ struct Layer {
 
 Elementwise kernel(Function function, std::int64_t elements, int passes, Shape const& shape, double scalar = 1) {
   auto const bytes = passes * static_cast<int>(size_of(shape.compute_type).count());
-  return {function, elements, bytes, shape.compute_type, scalar};
+  return {.function = function,
+          .elements = elements,
+          .bytes_per_element = bytes,
+          .type = shape.compute_type,
+          .scalar = scalar};
 }
 
 /// Writes gelu(input · weightᵀ) and its backward; those who split it add their collectives where tensors change hands.

@@ -307,9 +307,13 @@ Access ProgramReader::access(Node const& node, Role const& role) const {
   node.fail("found an operand without a buffer", "write \"reads\", \"writes\" or \"updates\" and the buffer");
 }
 
+std::int32_t small(Node const& node, std::string_view key) {
+  return static_cast<std::int32_t>(node.at(key).integer_from(0));
+}
+
 Gemm read_gemm(Node const& node) {
-  node.allow_only(
-      {"m", "n", "k", "batch", "type", "transpose_a", "transpose_b", "accumulate", "windows", "window_elements"});
+  node.allow_only({"m", "n", "k", "batch", "type", "transpose_a", "transpose_b", "accumulate", "windows",
+                   "window_elements", "side_by_side"});
   auto gemm = Gemm{node.at("m").integer_from(1),     node.at("n").integer_from(1),     node.at("k").integer_from(1),
                    node.at("batch").integer_from(1), node.at("type").word<DataType>(), is_true(node, "transpose_a"),
                    is_true(node, "transpose_b"),     is_true(node, "accumulate")};
@@ -317,12 +321,14 @@ Gemm read_gemm(Node const& node) {
     gemm.windows = windows->word<Windows>();
     gemm.window_elements = node.at("window_elements").integer_from(1);
   }
+  if (auto const beside = node.find("side_by_side"))
+    gemm.side_by_side = {small(*beside, "heads"), is_true(*beside, "a"), is_true(*beside, "b"), is_true(*beside, "c")};
   return gemm;
 }
 
 Attention read_attention(Node const& node) {
   node.allow_only(
-      {"batch", "heads", "kv_heads", "query_length", "key_length", "head_size", "type", "causal", "backward"});
+      {"batch", "heads", "kv_heads", "query_length", "key_length", "head_size", "type", "causal", "backward", "alibi"});
   auto const size = [&](std::string_view key) { return node.at(key).integer_from(1); };
   return {size("batch"),
           size("heads"),
@@ -332,7 +338,8 @@ Attention read_attention(Node const& node) {
           size("head_size"),
           node.at("type").word<DataType>(),
           is_true(node, "causal", true),
-          is_true(node, "backward")};
+          is_true(node, "backward"),
+          is_true(node, "alibi")};
 }
 
 Work ProgramReader::work(Node const& node, Role& role) const {
@@ -340,13 +347,19 @@ Work ProgramReader::work(Node const& node, Role& role) const {
   if (auto const gemm = node.find("gemm")) return read_gemm(*gemm);
   if (auto const attention = node.find("attention")) return read_attention(*attention);
   if (auto const elementwise = node.find("elementwise")) {
-    elementwise->allow_only({"function", "elements", "bytes_per_element", "type", "scalar"});
+    elementwise->allow_only(
+        {"function", "elements", "bytes_per_element", "type", "scalar", "family", "accumulate", "rows"});
     auto const bytes = elementwise->at("bytes_per_element");
     if (bytes.integer_from(0) > std::numeric_limits<std::int32_t>::max())
       bytes.fail(fmt::format("found {} bytes per element, expected fewer than 2^31", bytes.integer()), "");
-    return Elementwise{elementwise->at("function").word<Function>(), value(elementwise->at("elements")),
-                       static_cast<std::int32_t>(bytes.integer()), elementwise->at("type").word<DataType>(),
-                       elementwise->at("scalar").number()};
+    auto out = Elementwise{elementwise->at("function").word<Function>(), value(elementwise->at("elements")),
+                           static_cast<std::int32_t>(bytes.integer()), elementwise->at("type").word<DataType>()};
+    out.scalar = elementwise->at("scalar").number();
+    out.accumulate = is_true(*elementwise, "accumulate");
+    if (auto const family = elementwise->find("family")) out.family = family->word<KernelFamily>();
+    if (auto const rows = elementwise->find("rows"))
+      out.rows = {small(*rows, "width"), small(*rows, "sequence"), small(*rows, "heads"), small(*rows, "head_size")};
+    return out;
   }
   if (auto const communication = node.find("communication")) {
     auto parts = std::vector<CommunicationPart>{};

@@ -26,15 +26,16 @@ cost::KernelDemand demand(hardware::Stack const& stack, program::Work const& wor
   return cost::KernelModel{gpu(), stack, wait}.demand(work, 1000, 0);
 }
 
-Bytes bytes(hardware::Stack const& stack, program::Function function) {
-  return demand(stack, program::Elementwise{.function = function, .bytes_per_element = 4}).memory;
+Bytes bytes(hardware::Stack const& stack, program::KernelFamily family,
+            program::Function function = program::Function::kAdd) {
+  return demand(stack, program::Elementwise{.function = function, .bytes_per_element = 4, .family = family}).memory;
 }
 
 }  // namespace
 
 TEST_CASE("without a software stack kernels cost the least that their work needs", "[cost]") {
   CHECK(demand({}, kGemm).compute == 40_us);
-  CHECK(bytes({}, program::Function::kTransformer) == 4000_B);
+  CHECK(bytes({}, program::KernelFamily::kModel) == 4000_B);
 }
 
 TEST_CASE("a software stack multiplies arithmetic, and the bytes of each kind of memory-bound kernel", "[cost]") {
@@ -44,10 +45,10 @@ TEST_CASE("a software stack multiplies arithmetic, and the bytes of each kind of
   stack.loss.value = 0.5;
   stack.optimizer.value = 3;
   CHECK(demand(stack, kGemm).compute == 50_us);
-  CHECK(bytes(stack, program::Function::kTransformer) == 8000_B);
-  CHECK(bytes(stack, program::Function::kCrossEntropy) == 2000_B);
-  CHECK(bytes(stack, program::Function::kAdamW) == 12000_B);
-  CHECK(bytes(stack, program::Function::kAdd) == 4000_B);  // a strategy's own kernels are what they are
+  CHECK(bytes(stack, program::KernelFamily::kModel) == 8000_B);
+  CHECK(bytes(stack, program::KernelFamily::kLoss) == 2000_B);
+  CHECK(bytes(stack, program::KernelFamily::kStrategy, program::Function::kAdamW) == 12000_B);
+  CHECK(bytes(stack, program::KernelFamily::kStrategy) == 4000_B);  // a strategy's own kernels are what they are
 }
 
 TEST_CASE("only the gradient of a weight waits for the copies that the stack makes of it", "[cost]") {

@@ -51,12 +51,16 @@ StepProgram everything() {
                        .head_size = 5,
                        .causal = false,
                        .backward = true},
-             {updates(role.whole(gradient))}, 3);
+             {reads({gradient, 0, 70}), reads({gradient, 0, 30}), reads({gradient, 0, 6}), reads({gradient, 0, 30}),
+              writes({gradient, 30, 30}), writes({gradient, 60, 20}), updates({gradient, 80, 20})},
+             3);
     auto const copied = role.add(compute, builder.name("offload"), Copy{CopyDirection::kDeviceToHost, 40},
                                  {reads(role.whole(x)), writes(role.whole(offloaded))});
     role.wait(cpu, copied);
-    role.add(cpu, builder.name("scale"), Elementwise{Function::kScale, 10, 8, DataType::kFp32, 0.1},
-             {reads(role.whole(offloaded)), writes(role.whole(offloaded))});
+    role.add(
+        cpu, builder.name("scale"),
+        Elementwise{Function::kScale, 10, 8, DataType::kFp32, program::KernelFamily::kModel, true, 0.1, {1, 2, 3, 4}},
+        {reads(role.whole(offloaded)), writes(role.whole(offloaded))});
     role.add(compute, builder.name("gather"), fp32_collective(CollectiveKind::kAllGather, data, 10),
              {x, {0, begins}, {0, uneven}}, role.whole(x));
     auto const peer = 1 - stage;

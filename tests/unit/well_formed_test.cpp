@@ -175,7 +175,9 @@ TEST_CASE("a product has three operands of its shape", "[program][well_formed]")
 }
 
 TEST_CASE("memory-bound kernels have the operands of their function", "[program][well_formed]") {
-  auto const kernel = [](Function function) { return Elementwise{function, 5, 4, DataType::kFp32, 1}; };
+  auto const kernel = [](Function function) {
+    return Elementwise{.function = function, .elements = 5, .bytes_per_element = 4, .type = DataType::kFp32};
+  };
   CHECK(find_defects(one_op(kernel(Function::kAdd), {5, 5, 5})).empty());
   CHECK(find_defects(one_op(kernel(Function::kAdamW), {5, 5, 5, 5, 5})).empty());
   CHECK(find_defects(one_op(kernel(Function::kAdamW), {5, 5, 5, 5})).empty());     // its own master copy
@@ -185,7 +187,7 @@ TEST_CASE("memory-bound kernels have the operands of their function", "[program]
   CHECK(find_defects(one_op(kernel(Function::kClip), {1, 2, 3})).empty());
   CHECK(only_defect(one_op(kernel(Function::kClip), {1, 2, 2})) ==
         "role \"main\", op (op 0): has operands of 1, 2, 2 elements on rank 0, which do not fit clip on 5 elements");
-  CHECK(find_defects(one_op(kernel(Function::kTransformer), {1, 2, 3, 4, 5, 6})).empty());
+  CHECK(find_defects(one_op(kernel(Function::kCostOnly), {1, 2, 3, 4, 5, 6})).empty());
   CHECK(only_defect(one_op(kernel(Function::kGelu), {5, 5, 5})) ==
         "role \"main\", op (op 0): has 3 operands, expected 2");
   CHECK(only_defect(one_op(kernel(Function::kScale), {5, 6})) ==

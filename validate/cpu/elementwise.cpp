@@ -10,6 +10,7 @@
 #include "sim/base/check.hpp"
 #include "sim/program/tensor_lists.hpp"
 #include "validate/cpu/kernels.hpp"
+#include "validate/cpu/model_kernels.hpp"
 
 namespace twinstep::cpu {
 namespace {
@@ -65,7 +66,11 @@ template <class T>
 class Kernel {
  public:
   Kernel(program::Elementwise const& kernel, std::array<T*, kMostOperands> operands, std::size_t count)
-      : function_{kernel.function}, scalar_{static_cast<T>(kernel.scalar)}, operands_{operands}, count_{count} {}
+      : function_{kernel.function},
+        accumulate_{kernel.accumulate},
+        scalar_{static_cast<T>(kernel.scalar)},
+        operands_{operands},
+        count_{count} {}
 
   void run(AdamWStep const& at) const {
     auto const* const x = operands_[0];
@@ -73,7 +78,9 @@ class Kernel {
     auto const scalar = scalar_;
     using enum program::Function;
     switch (function_) {
-      case kFill: return each(operands_[0], count_, [=](std::size_t) { return scalar; });
+      case kFill:
+        if (accumulate_) return each(operands_[0], count_, [=](std::size_t i) { return x[i] + scalar; });
+        return each(operands_[0], count_, [=](std::size_t) { return scalar; });
       case kScale: return each(operands_[1], count_, [=](std::size_t i) { return scalar * x[i]; });
       case kAdd: return each(operands_[2], count_, [=](std::size_t i) { return x[i] + y[i]; });
       case kGelu: return each(operands_[1], count_, [=](std::size_t i) { return x[i] * normal_at(x[i]).distribution; });
@@ -86,13 +93,9 @@ class Kernel {
       case kAdamW: return adamw(at);
       case kSgdMomentum: return sgd_momentum(at);
       case kSgd: return sgd(at);
-      case kSquaredNorm:
-      case kClip:
-      case kTransformer:
-      case kCrossEntropy:
-      case kAdamW8Bit: break;
+      default: break;
     }
-    TWINSTEP_UNREACHABLE("what only has a cost is not computed, and norms are apart");
+    TWINSTEP_UNREACHABLE("what only has a cost is not computed, and norms and a transformer's are apart");
   }
 
  private:
@@ -148,6 +151,7 @@ class Kernel {
   }
 
   program::Function function_;
+  bool accumulate_;
   T scalar_;
   std::array<T*, kMostOperands> operands_;
   std::size_t count_;
@@ -229,14 +233,14 @@ OperandCount operands_of(program::Function function) {
     case kSgd: return {2, kAny};
     case kSquaredNorm:
     case kClip: return {2, kAny};
-    case kTransformer:
-    case kCrossEntropy:
-    case kAdamW8Bit: break;
+    default: break;
   }
-  TWINSTEP_UNREACHABLE("a function that only has a cost has no operands to compute on");
+  TWINSTEP_CHECK(is_of_transformer(function), "a function that only has a cost has no operands to compute on");
+  return {2, kAny};  // program::fits knows better
 }
 
 void compute(program::Elementwise const& kernel, std::span<Numbers const> operands, AdamWStep const& at) {
+  if (is_of_transformer(kernel.function)) return compute_of_transformer(kernel, operands);
   auto const list = program::tensor_list(kernel.function, operands.size(),
                                          [&](std::size_t i) { return static_cast<std::int64_t>(operands[i].size()); });
   if (!list) return compute_tensor(kernel, operands, at);

@@ -25,7 +25,7 @@ enum class Fresh : std::uint8_t {
 /// Memory that the buffers of a rank leave to later ones of the same size, as a caching allocator does.
 class StoragePool {
  public:
-  /// Requires fp32 or fp64, and elements >= 0.
+  /// Requires fp32, fp64 or int32, and elements >= 0.
   [[nodiscard]] Storage take(DataType type, std::int64_t elements, Fresh fresh);
   void give_back(Storage storage);
   /// Frees the memory of sizes that nobody has taken since the last call.

@@ -24,7 +24,7 @@ struct AdamWStep {
 
 /// Computes a memory-bound kernel on its operands, in their type; of two types, in double, rounding what it writes. An
 /// output may be an input. Requires a function that computes, its operands, and equally many elements in each; in a
-/// list of tensors, altogether (see program::tensor_list).
+/// list of tensors, altogether (see program::tensor_list). What transformers compute is in model_kernels.hpp.
 ///
 /// GELU is x Φ(x), its slope Φ(x) + x φ(x), with Φ and φ the normal distribution and its density (Hendrycks and Gimpel,
 /// arXiv 1606.08415); in fp32 they are within 1e-7 (see `normal_at`). AdamW: Loshchilov and Hutter, arXiv 1711.05101,
@@ -34,5 +34,10 @@ void compute(program::Elementwise const& kernel, std::span<Numbers const> operan
 
 /// C = A · B, or C += A · B, by BLAS on the calling thread. Requires operands of the GEMM's type and size.
 void multiply(program::Gemm const& gemm, Numbers a, Numbers b, Numbers c);
+/// Adds a bias to each row of C.
+void add_bias(Numbers bias, Numbers c);
+
+/// Fused attention or its gradient, query by query in double. Requires operands that fit (`program::fits`).
+void attend(program::Attention const& attention, std::span<Numbers const> operands);
 
 }  // namespace twinstep::cpu

@@ -13,25 +13,30 @@ Numbers Numbers::part(std::size_t first, std::size_t count) const {
   auto out = *this;
   if (out.floats_ != nullptr) out.floats_ += first;
   if (out.doubles_ != nullptr) out.doubles_ += first;
+  if (out.integers_ != nullptr) out.integers_ += first;
   out.size_ = count;
   return out;
 }
 
 Storage::Storage(DataType type, std::int64_t elements) {
   TWINSTEP_CHECK(elements >= 0, "a buffer has no negative size");
-  TWINSTEP_CHECK(type == DataType::kFp32 || type == DataType::kFp64, "numbers are fp32 or fp64");
   auto const size = static_cast<std::size_t>(elements);
   if (type == DataType::kFp64)
-    values_ = std::vector<double>(size, std::numeric_limits<double>::quiet_NaN());
+    values_ = std::vector<double>(size);
+  else if (type == DataType::kInt32)
+    values_ = std::vector<std::int32_t>(size);
   else
-    values_ = std::vector<float>(size, std::numeric_limits<float>::quiet_NaN());
+    values_ = std::vector<float>(size);
+  TWINSTEP_CHECK(numbers().type() == type, "numbers are fp32, fp64 or int32");
+  poison();
 }
 
 void Storage::poison() {
   std::visit(
       [](auto& values) {
         using Number = typename std::remove_reference_t<decltype(values)>::value_type;
-        std::ranges::fill(values, std::numeric_limits<Number>::quiet_NaN());
+        using Limits = std::numeric_limits<Number>;
+        std::ranges::fill(values, Limits::has_quiet_NaN ? Limits::quiet_NaN() : Limits::lowest());
       },
       values_);
 }

@@ -7,6 +7,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/input_error.hpp"
+#include "sim/program/model_operands.hpp"
 #include "sim/program/tensor_lists.hpp"
 #include "validate/cpu/kernels.hpp"
 #include "validate/cpu/rank_run.hpp"
@@ -123,6 +124,16 @@ void require_operand(program::StepProgram const& program, program::Operation con
                                elements, name_of(type))};
 }
 
+/// Refuses operands whose sizes do not fit what a transformer computes.
+void require_fit(program::StepProgram const& program, program::Operation const& op, std::span<Numbers const> all,
+                 auto const& do_fit) {
+  auto sizes = std::vector<std::int64_t>{};
+  for (auto const& operand : all) sizes.push_back(static_cast<std::int64_t>(operand.size()));
+  if (do_fit(sizes)) return;
+  throw InputError{fmt::format("operation {}: operands of {} elements do not fit it", quoted(program.describe(op)),
+                               fmt::join(sizes, ", "))};
+}
+
 /// … of a memory-bound kernel on `elements` elements: a list of tensors has as many altogether, a norm one.
 void require_operands(program::StepProgram const& program, program::Operation const& op, std::span<Numbers const> all,
                       program::Function function, std::int64_t elements) {
@@ -150,11 +161,20 @@ void RankRun::compute(program::Operation const& op) {
     require_operand(program, op, all, 0, gemm->batch * gemm->m * gemm->k, gemm->type);
     require_operand(program, op, all, 1, gemm->batch * gemm->k * gemm->n, gemm->type);
     require_operand(program, op, all, 2, gemm->batch * gemm->m * gemm->n, gemm->type);
+    if (all.size() == 4) require_operand(program, op, all, 3, gemm->n, gemm->type);
     multiply(*gemm, all[0], all[1], all[2]);
+    if (all.size() == 4) add_bias(all[3], all[2]);
+  } else if (auto const* attention = std::get_if<program::Attention>(&op.work)) {
+    require_fit(program, op, all, [&](auto const& sizes) { return fits(*attention, sizes); });
+    attend(*attention, all);
   } else if (auto const* kernel = std::get_if<program::Elementwise>(&op.work)) {
-    auto const elements = program.evaluate(kernel->elements, rank_);
-    require_operands(program, op, all, kernel->function, elements);
-    cpu::compute(*kernel, all, {program.adamw, step_.environment.steps() + 1});
+    auto work = *kernel;
+    work.elements = program.evaluate(kernel->elements, rank_);
+    if (program::is_of_transformer(work.function))
+      require_fit(program, op, all, [&](auto const& sizes) { return fits(work, work.elements.base, sizes); });
+    else
+      require_operands(program, op, all, work.function, work.elements.base);
+    cpu::compute(work, all, {program.adamw, step_.environment.steps() + 1});
   } else if (auto const* copy = std::get_if<program::Copy>(&op.work)) {
     auto const elements = program.evaluate(copy->bytes, rank_) / size_of(all[0].type()).count();
     require_operand(program, op, all, 0, elements, all[0].type());

@@ -27,7 +27,7 @@ void require_supported_buffers(StepProgram const& program, Role const& role) {
     auto const name = quoted(program.text(buffer.name));
     auto const place = program.text(buffer.scope);
     auto const scope = twinstep::quoted(place);
-    if (!is_computed(buffer.type))
+    if (!is_computed(buffer.type) && buffer.type != DataType::kInt32)
       throw InputError{fmt::format("role {}: buffer {} in scope {} holds {}: {}", quoted(program.text(role.name)), name,
                                    scope, name_of(buffer.type), kTypesAdvice)};
     if (buffer.is_persistent && !seen.emplace(place, buffer.name).second)
@@ -45,11 +45,15 @@ class Support {
   void operator()(program::Gemm const& gemm) const {
     if (gemm.windows != program::Windows::kNone) refuse_cost_only("a convolution");
     require_type(gemm.type);
-    require_operands(3, 3);
+    require_operands(3, 4);
   }
-  void operator()(program::Attention const&) const { refuse_cost_only("attention"); }
+  void operator()(program::Attention const& attention) const {
+    if (attention.alibi) refuse_cost_only("ALiBi");
+    require_type(attention.type);
+    require_operands(attention.backward ? 7 : 3, attention.backward ? 9 : 5);
+  }
   void operator()(program::Elementwise const& kernel) const {
-    if (program::only_costs(kernel.function)) refuse_cost_only("a kernel of a transformer");
+    if (program::only_costs(kernel.function)) refuse_cost_only(name_of(kernel.function));
     require_type(kernel.type);
     auto const [least, most] = operands_of(kernel.function);
     require_operands(least, most);
@@ -78,8 +82,8 @@ class Support {
   }
   [[noreturn]] void refuse_cost_only(std::string_view what) const {
     throw InputError{
-        fmt::format("{} ({}) only has a cost: the CPU executor cannot compute it; run a model of plain "
-                    "layers (an MLP), or simulate this one",
+        fmt::format("{} ({}) only has a cost: the CPU executor cannot compute it; run a model without it "
+                    "(dropout, ALiBi, convolutions, …), or simulate this one",
                     place(), what)};
   }
 

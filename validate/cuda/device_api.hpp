@@ -67,14 +67,18 @@ struct Operand {
 };
 
 /// A memory-bound kernel with its operands in the order that program::Function documents. Where the function only has
-/// a cost, `traffic` bytes move between the operands and the processor, and what is written means nothing.
+/// a cost, `traffic` bytes move between the operands and the processor, and what is written means nothing; a device may
+/// do the same for what transformers compute.
 struct Kernel {
   program::Function function{};
   DataType type = DataType::kFp32;  ///< in which it computes
   double scalar = 1;
-  Bytes traffic;
+  std::int64_t elements = 0;
+  bool accumulate = false;
+  program::RowShape rows = {};
+  Bytes traffic = {};
   int launches = 1;  ///< kernels among which the traffic of a function that only has a cost is divided
-  program::AdamWSettings adamw;
+  program::AdamWSettings adamw = {};
   std::int64_t step = 1;  ///< of AdamW, from 1
   std::span<Operand const> operands;
 };

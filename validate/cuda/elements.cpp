@@ -10,6 +10,11 @@
 namespace twinstep::cuda {
 namespace {
 
+/// What is no number is 0.
+std::int32_t to_int32(double value) {
+  return std::isnan(value) ? 0 : static_cast<std::int32_t>(value);
+}
+
 /// The upper half of a float.
 std::uint16_t to_bf16(double value) {
   auto const bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
@@ -76,6 +81,7 @@ void encode(std::span<double const> values, DataType type, std::byte* to) {
     case DataType::kFp64: return encode_as<double>(values, to, [](double v) { return v; });
     case DataType::kFp32:
     case DataType::kTf32: return encode_as<float>(values, to, [](double v) { return static_cast<float>(v); });
+    case DataType::kInt32: return encode_as<std::int32_t>(values, to, to_int32);
     case DataType::kBf16: return encode_as<std::uint16_t>(values, to, to_bf16);
     case DataType::kFp16: return encode_as<std::uint16_t>(values, to, to_fp16);
     default: TWINSTEP_UNREACHABLE("only numbers that the host can convert are converted");
@@ -87,6 +93,7 @@ void decode(std::byte const* from, DataType type, std::span<double> values) {
     case DataType::kFp64: return decode_as<double>(from, values, [](double v) { return v; });
     case DataType::kFp32:
     case DataType::kTf32: return decode_as<float>(from, values, [](float v) { return static_cast<double>(v); });
+    case DataType::kInt32: return decode_as<std::int32_t>(from, values, [](std::int32_t v) { return v; });
     case DataType::kBf16: return decode_as<std::uint16_t>(from, values, from_bf16);
     case DataType::kFp16: return decode_as<std::uint16_t>(from, values, from_fp16);
     default: TWINSTEP_UNREACHABLE("only numbers that the host can convert are converted");

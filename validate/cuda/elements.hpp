@@ -7,10 +7,11 @@
 
 namespace twinstep::cuda {
 
-/// Whether elements of this type are numbers that the host can convert: fp64, fp32, tf32 (stored as fp32), bf16, fp16.
+/// Whether elements of this type are numbers that the host can convert: fp64, fp32, tf32 (stored as fp32), bf16, fp16,
+/// and int32.
 [[nodiscard]] constexpr bool is_convertible(DataType type) {
-  return type == DataType::kFp64 || type == DataType::kFp32 || type == DataType::kTf32 || type == DataType::kBf16 ||
-         type == DataType::kFp16;
+  return type == DataType::kInt32 || type == DataType::kFp64 || type == DataType::kFp32 || type == DataType::kTf32 ||
+         type == DataType::kBf16 || type == DataType::kFp16;
 }
 
 /// Rounds `values` to elements of `type`, to nearest, ties to even. Requires a convertible type and room for all.

@@ -115,7 +115,8 @@ void Environment::fill(program::StepProgram const& program, program::Buffer cons
     auto raw = std::vector<std::byte>(static_cast<std::size_t>(size.count()));
     encode(values, buffer.type, raw.data());
     copy_and_wait(rank, to, raw.data(), size);
-  } else if (buffer.category == MemoryCategory::kOptimizer || !is_convertible(buffer.type)) {
+  } else if (buffer.category == MemoryCategory::kOptimizer || buffer.type == DataType::kInt32 ||
+             !is_convertible(buffer.type)) {
     auto const zeros = std::vector<std::byte>(static_cast<std::size_t>(size.count()));
     copy_and_wait(rank, to, zeros.data(), size);
   } else {

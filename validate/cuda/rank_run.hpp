@@ -86,6 +86,8 @@ class RankRun {
   void wait_for_others(OpId id);
   void run_on_host(OpId id);
   void enqueue(OpId id, DeviceStream& stream);
+  [[nodiscard]] Operand operand(program::Access const& access) const;
+  void add_bias(program::Gemm const& gemm, std::span<program::Access const> operands, DeviceStream& stream);
   void enqueue(program::Elementwise const& kernel, OpId id, DeviceStream& stream);
   void enqueue(program::Communication const& communication, OpId id, DeviceStream& stream);
   void enqueue(program::Collective const& collective, std::span<program::Access const> operands, DeviceStream& stream);

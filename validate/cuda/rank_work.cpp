@@ -1,5 +1,6 @@
 // What a rank enqueues: operations on its memory and its communicators.
 
+#include <array>
 #include <map>
 
 #include "sim/base/check.hpp"
@@ -71,6 +72,7 @@ void RankRun::enqueue(OpId id, DeviceStream& stream) {
   auto const operands = role_.accesses_of(op);
   if (auto const* gemm = std::get_if<program::Gemm>(&op.work)) {
     step_.device.multiply(stream, *gemm, at(operands[0].region), at(operands[1].region), at(operands[2].region));
+    if (operands.size() == 4) add_bias(*gemm, operands, stream);
   } else if (auto const* kernel = std::get_if<program::Elementwise>(&op.work)) {
     enqueue(*kernel, id, stream);
   } else if (auto const* communication = std::get_if<program::Communication>(&op.work)) {
@@ -84,17 +86,37 @@ void RankRun::enqueue(OpId id, DeviceStream& stream) {
   }
 }
 
+Operand RankRun::operand(program::Access const& access) const {
+  auto const& [region, mode] = access;
+  return {.memory = at(region),
+          .elements = evaluate(region.elements),
+          .type = role_.buffers[region.buffer.index()].type,
+          .is_read = mode != program::AccessMode::kWrite,
+          .is_written = mode != program::AccessMode::kRead};
+}
+
+/// A product adds its bias as it writes: that moves nothing, and is no launch.
+void RankRun::add_bias(program::Gemm const& gemm, std::span<program::Access const> operands, DeviceStream& stream) {
+  auto product = operand(operands[2]);
+  product.is_read = true;
+  auto const all = std::array{product, operand(operands[3]), product};
+  step_.device.compute(stream, {.function = program::Function::kAddRepeated,
+                                .type = gemm.type,
+                                .elements = product.elements,
+                                .rows = {.width = static_cast<std::int32_t>(gemm.n)},
+                                .launches = 0,
+                                .operands = all});
+}
+
 void RankRun::enqueue(program::Elementwise const& kernel, OpId id, DeviceStream& stream) {
   auto operands = std::vector<Operand>{};
-  for (auto const& [region, mode] : role_.accesses_of(operation(id)))
-    operands.push_back({.memory = at(region),
-                        .elements = evaluate(region.elements),
-                        .type = role_.buffers[region.buffer.index()].type,
-                        .is_read = mode != program::AccessMode::kWrite,
-                        .is_written = mode != program::AccessMode::kRead});
+  for (auto const& access : role_.accesses_of(operation(id))) operands.push_back(operand(access));
   step_.device.compute(stream, {.function = kernel.function,
                                 .type = kernel.type,
                                 .scalar = kernel.scalar,
+                                .elements = evaluate(kernel.elements),
+                                .accumulate = kernel.accumulate,
+                                .rows = kernel.rows,
                                 .traffic = Bytes{evaluate(kernel.elements) * kernel.bytes_per_element},
                                 .launches = static_cast<int>(operation(id).launches),
                                 .adamw = step_.program.adamw,

@@ -162,7 +162,11 @@ void FakeDevice::compute(cuda::DeviceStream& stream, cuda::Kernel const& kernel)
     auto numbers = std::vector<cpu::Numbers>{};
     for (auto const& operand : operands) values.push_back(read(operand.memory, operand.elements, operand.type));
     for (auto& each : values) numbers.emplace_back(std::span{each});
-    auto const elementwise = program::Elementwise{.function = kernel.function, .scalar = kernel.scalar};
+    auto const elementwise = program::Elementwise{.function = kernel.function,
+                                                  .elements = kernel.elements,
+                                                  .accumulate = kernel.accumulate,
+                                                  .scalar = kernel.scalar,
+                                                  .rows = kernel.rows};
     cpu::compute(elementwise, numbers, {kernel.adamw, kernel.step});
     for (std::size_t i = 0; i < operands.size(); ++i)
       if (operands[i].is_written)

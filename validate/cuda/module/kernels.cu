@@ -35,6 +35,13 @@ struct Fill {
     return static_cast<Number>(scalar);
   }
 };
+struct AddScalar {
+  double scalar;
+  template <class Number>
+  __device__ Number operator()(Number x, Number) const {
+    return x + static_cast<Number>(scalar);
+  }
+};
 struct Scale {
   double scalar;
   template <class Number>
@@ -200,6 +207,15 @@ void launch_map(Function function, Kernel const& kernel, cudaStream_t stream) {
     map_any<double><<<blocks_for(count), kThreads, 0, stream>>>(function, inputs, a, b, out, count);
   else
     map_any<float><<<blocks_for(count), kThreads, 0, stream>>>(function, inputs, a, b, out, count);
+}
+
+/// One that accumulates reads what it adds to.
+void launch_fill(Kernel const& kernel, cudaStream_t stream) {
+  if (!kernel.accumulate) return launch_map(Fill{kernel.scalar}, kernel, stream);
+  Operand const in_and_out[] = {kernel.operands.front(), kernel.operands.front()};
+  auto adding = kernel;
+  adding.operands = in_and_out;
+  launch_map(AddScalar{kernel.scalar}, adding, stream);
 }
 
 struct AdamWConstants {
@@ -390,7 +406,7 @@ void launch_movements(Kernel const& kernel, cudaStream_t stream) {
   auto touched = std::int64_t{0};
   for (auto const& operand : kernel.operands)
     touched += (size_of(operand.type) * operand.elements).count() * (operand.is_read + operand.is_written);
-  if (touched == 0) return;
+  if (touched == 0 || kernel.launches == 0) return;
   auto const share = static_cast<double>(kernel.traffic.count()) / static_cast<double>(touched) / kernel.launches;
   auto movements = Movements{};
   auto used = 0;
@@ -422,10 +438,10 @@ __global__ void spin(std::uint64_t nanoseconds) {
 }  // namespace
 
 void launch(Kernel const& kernel, cudaStream_t stream) {
-  if (only_costs(kernel.function)) return launch_movements(kernel, stream);
+  if (only_costs(kernel.function) || is_of_transformer(kernel.function)) return launch_movements(kernel, stream);
   if (kernel.operands.empty() || kernel.operands.back().elements == 0) return;
   switch (kernel.function) {
-    case program::Function::kFill: return launch_map(Fill{kernel.scalar}, kernel, stream);
+    case program::Function::kFill: return launch_fill(kernel, stream);
     case program::Function::kScale: return launch_map(Scale{kernel.scalar}, kernel, stream);
     case program::Function::kAdd: return launch_map(Add{}, kernel, stream);
     case program::Function::kGelu: return launch_map(Gelu{}, kernel, stream);
