@@ -36,6 +36,27 @@ TrainingJob on_fake_devices(std::int64_t ranks, program::Initialiser const& init
 
 }  // namespace
 
+// Attention in kernels of its own, as cuBLAS has no fused one. Rounding of 1e-9: transformer_parity_test.cpp.
+TEST_CASE("every strategy trains a transformer like a single rank on devices that are not there",
+          "[conformance][transformer][cuda]") {
+  for (auto const& model : {small_llama(), small_gpt()}) {
+    auto alone = Plan{.strategy = StrategyName::kNaive,
+                      .batch = {.micro_batch = 4, .global_batch = 4, .sequence_length = 8},
+                      .kernels = {.precision = DataType::kFp64, .flash_attention = false}};
+    auto const reference = train(model, alone, on_fake_devices);
+    for (auto const name : kAllStrategies)
+      for (auto const recompute : {Recompute::kNone, Recompute::kFull}) {
+        INFO(fmt::format("{}, {}, recompute {}", model.name, name_of(name), name_of(recompute)));
+        auto plan = alone;
+        plan.strategy = with_buckets(name, 4_KiB, 1_KiB);
+        plan.parallel.data = 2;
+        plan.batch.micro_batch = 1;
+        plan.kernels.recompute = recompute;
+        CHECK(largest_difference(train(model, plan, on_fake_devices), reference) < 1e-9);
+      }
+  }
+}
+
 // The bound of training_parity_test.cpp, for the same reason: 1e-12 is rounding in fp64 and nothing else. A stream that
 // did not wait, or memory that was reused too early, would show.
 TEST_CASE("every strategy trains like a single rank on devices that are not there", "[conformance][strategies][cuda]") {

@@ -16,40 +16,6 @@ namespace {
 
 constexpr std::int64_t kLength = 8;
 
-/// Two layers with grouped queries, a gate, RMS norms and rotary positions.
-Transformer small_llama() {
-  return {.name = "small-llama",
-          .layers = 2,
-          .hidden = 16,
-          .heads = 4,
-          .kv_heads = 2,
-          .head_size = 4,
-          .ffn = 24,
-          .vocabulary = 32,
-          .max_sequence_length = kLength};
-}
-
-/// Two layers with layer norms, biases, a GELU, learned positions and one matrix for embedding and head.
-Transformer small_gpt() {
-  return {.name = "small-gpt",
-          .layers = 2,
-          .hidden = 16,
-          .heads = 4,
-          .kv_heads = 4,
-          .head_size = 4,
-          .ffn = 32,
-          .vocabulary = 32,
-          .positions = kLength + 2,
-          .max_sequence_length = kLength,
-          .norm = Norm::kLayer,
-          .gated_mlp = false,
-          .fused_qkv = true,
-          .qkv_bias = true,
-          .attention_output_bias = true,
-          .mlp_bias = true,
-          .tied_embeddings = true};
-}
-
 std::array<Transformer, 2> both() {
   return {small_llama(), small_gpt()};
 }
@@ -127,6 +93,14 @@ TEST_CASE("… and in the forms that other models have", "[conformance][transfor
   auto plain = small_gpt();
   plain.norm_bias = false;
   check_reference(plain, fp64_plan(StrategyName::kNaive, 1, 1));
+  auto parallel = small_gpt();  // GPT-NeoX: half of each head turns
+  parallel.positions = 0;
+  parallel.rotary_size = 2;
+  parallel.parallel_branches = true;
+  check_reference(parallel, fp64_plan(StrategyName::kNaive, 1, 1));
+  auto normed = small_llama();  // Qwen 3
+  normed.query_key_norm = true;
+  check_reference(normed, fp64_plan(StrategyName::kNaive, 1, 1));
 }
 
 TEST_CASE("every strategy trains a transformer like a single rank", "[conformance][transformer][cpu]") {

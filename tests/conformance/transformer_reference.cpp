@@ -188,7 +188,7 @@ class Network {
   Row norm(std::string const& module, Row const& in) {
     auto const weight = vector(module + ".weight");
     auto centred = in;
-    if (model_.norm == strategies::Norm::kLayer)
+    if (model_.norm == strategies::Norm::kLayer && in.size() == static_cast<std::size_t>(model_.hidden))
       for (auto& x : centred) x = x - mean(in);
     auto const factor = power(plus(mean_square(centred), 1e-5), -0.5);
     auto out = Row{};
@@ -197,9 +197,10 @@ class Network {
   }
   static Number mean_square(Row const& row) { return 1 / static_cast<double>(row.size()) * dot(row, row); }
 
-  /// By complex multiplication of (x_i, x_{i + half}).
+  /// By complex multiplication of (x_i, x_{i + half}) among the numbers that turn.
   Row rotated(Row const& head, std::size_t position) const {
-    auto const half = head.size() / 2;
+    auto const turning = model_.rotary_size > 0 ? static_cast<std::size_t>(model_.rotary_size) : head.size();
+    auto const half = turning / 2;
     auto out = head;
     for (std::size_t i = 0; i < half; ++i) {
       auto const angle =
@@ -213,8 +214,8 @@ class Network {
   void block(std::vector<Row>& rows) {
     auto const attended = attention(rows);
     for (std::size_t t = 0; t < rows.size(); ++t) {
-      rows[t] = rows[t] + attended[t];
-      rows[t] = rows[t] + mlp(rows[t]);
+      auto const middle = rows[t] + attended[t];
+      rows[t] = middle + mlp(model_.parallel_branches ? rows[t] : middle);
     }
   }
 
@@ -229,9 +230,12 @@ class Network {
                                    : joined({linear("self_attn.q_proj", normed), linear("self_attn.k_proj", normed),
                                              linear("self_attn.v_proj", normed)}));
     }
-    auto const head_at = [&](std::size_t t, std::size_t index, bool turns) {
+    auto const head_at = [&](std::size_t t, std::size_t index, bool is_value) {
       auto const head = part(projected[t], index * size, size);
-      return turns && model_.has_rotary_embedding() ? rotated(head, t) : head;
+      if (is_value) return head;
+      auto const name = index < heads ? "self_attn.q_norm" : "self_attn.k_norm";
+      auto const normed = model_.query_key_norm ? norm(name, head) : head;
+      return model_.has_rotary_embedding() ? rotated(normed, t) : normed;
     };
     auto out = std::vector<Row>{};
     for (std::size_t t = 0; t < rows.size(); ++t) {
@@ -241,13 +245,13 @@ class Network {
         auto exponentials = Row{};
         for (std::size_t s = 0; s <= t; ++s)
           exponentials.push_back(exponential(1 / std::sqrt(static_cast<double>(size)) *
-                                             dot(head_at(t, head, true), head_at(s, heads + shared, true))));
+                                             dot(head_at(t, head, false), head_at(s, heads + shared, false))));
         auto const share = power(sum(exponentials), -1);
         auto context = Row{};
         for (std::size_t i = 0; i < size; ++i) {
           auto values = Row{};
           for (std::size_t s = 0; s <= t; ++s)
-            values.push_back(exponentials[s] * share * head_at(s, heads + kv_heads + shared, false)[i]);
+            values.push_back(exponentials[s] * share * head_at(s, heads + kv_heads + shared, true)[i]);
           context.push_back(sum(values));
         }
         contexts.push_back(context);

@@ -84,6 +84,40 @@ inline strategies::Transformer tiny_gpt2() {
           .dropout = true};
 }
 
+/// So small that it trains on data in no time: two layers with grouped queries, a gate, RMS norms and rotary positions.
+inline strategies::Transformer small_llama() {
+  return {.name = "small-llama",
+          .layers = 2,
+          .hidden = 16,
+          .heads = 4,
+          .kv_heads = 2,
+          .head_size = 4,
+          .ffn = 24,
+          .vocabulary = 32,
+          .max_sequence_length = 8};
+}
+
+/// As small: two layers with layer norms, biases, a GELU, learned positions and one matrix for embedding and head.
+inline strategies::Transformer small_gpt() {
+  return {.name = "small-gpt",
+          .layers = 2,
+          .hidden = 16,
+          .heads = 4,
+          .kv_heads = 4,
+          .head_size = 4,
+          .ffn = 32,
+          .vocabulary = 32,
+          .positions = 10,
+          .max_sequence_length = 8,
+          .norm = strategies::Norm::kLayer,
+          .gated_mlp = false,
+          .fused_qkv = true,
+          .qkv_bias = true,
+          .attention_output_bias = true,
+          .mlp_bias = true,
+          .tied_embeddings = true};
+}
+
 /// Four layers whose sizes divide by nothing convenient.
 inline strategies::Mlp odd_mlp() {
   return {.name = "odd-mlp", .widths = {7, 11, 13, 5, 3}};

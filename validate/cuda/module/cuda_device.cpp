@@ -152,6 +152,39 @@ class CudaDevice final : public DeviceApi {
     TWINSTEP_TRY(cudaMemsetAsync(to, value, static_cast<std::size_t>(size.count()), of(stream).stream));
   }
 
+  /// The heads of one sequence at a time: those of an operand that has them side by side are a width apart, in rows of
+  /// all of them.
+  void multiply_side_by_side(DeviceStream& stream, program::Gemm const& gemm, void const* a, void const* b, void* c) {
+    auto& on = of(stream);
+    auto const& beside = gemm.side_by_side;
+    auto const [stored, computed] = blas_type(gemm.type);
+    auto const one = Scalar{1, gemm.type};
+    auto const beta = Scalar{gemm.accumulate ? 1.0 : 0.0, gemm.type};
+    struct Place {
+      std::int64_t size, width;
+      bool is_beside;
+      [[nodiscard]] std::int64_t lead(std::int64_t heads) const { return is_beside ? heads * width : width; }
+      [[nodiscard]] std::int64_t stride() const { return is_beside ? width : size; }
+    };
+    auto const in_a = Place{gemm.m * gemm.k, gemm.transpose_a ? gemm.m : gemm.k, beside.a};
+    auto const in_b = Place{gemm.k * gemm.n, gemm.transpose_b ? gemm.k : gemm.n, beside.b};
+    auto const in_c = Place{gemm.m * gemm.n, gemm.n, beside.c};
+    auto const width = size_of(gemm.type).count();
+    for (std::int64_t first = 0; first < gemm.batch; first += beside.heads) {
+      auto const at = [&](auto* memory, Place const& place) {
+        using Byte =
+            std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(memory)>>, std::byte const, std::byte>;
+        return static_cast<Byte*>(memory) + first * place.size * width;
+      };
+      TWINSTEP_TRY(cublasGemmStridedBatchedEx(
+          on.blas, gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, gemm.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
+          blas_size(gemm.n), blas_size(gemm.m), blas_size(gemm.k), one.get(), at(b, in_b), stored,
+          blas_size(in_b.lead(beside.heads)), in_b.stride(), at(a, in_a), stored, blas_size(in_a.lead(beside.heads)),
+          in_a.stride(), beta.get(), at(c, in_c), stored, blas_size(in_c.lead(beside.heads)), in_c.stride(),
+          beside.heads, computed, CUBLAS_GEMM_DEFAULT));
+    }
+  }
+
   /// cuBLAS counts by columns, so it is asked for the transpose: C' = B' · A', where a row-major matrix is the
   /// transpose of what cuBLAS sees.
   void multiply(DeviceStream& stream, program::Gemm const& gemm, void const* a, void const* b, void* c) override {
@@ -170,6 +203,7 @@ class CudaDevice final : public DeviceApi {
     auto const k = blas_size(gemm.k);
     auto const lead_a = gemm.transpose_a ? m : k;
     auto const lead_b = gemm.transpose_b ? k : n;
+    if (gemm.side_by_side.heads > 1) return multiply_side_by_side(stream, gemm, a, b, c);
     if (gemm.batch == 1)  // by itself: cuBLAS has more kernels for it
       TWINSTEP_TRY(cublasGemmEx(on.blas, op_b, op_a, n, m, k, one.get(), b, stored, lead_b, a, stored, lead_a,
                                 beta.get(), c, stored, n, computed, CUBLAS_GEMM_DEFAULT));
