@@ -7,8 +7,10 @@
 namespace twinstep::strategies {
 namespace {
 
+constexpr auto kNoLimit = std::numeric_limits<std::int64_t>::max();
+
 std::int64_t bucket_size(MegatronOptions const& options, std::int64_t ranks) {
-  if (!options.overlap_grad_reduce) return std::numeric_limits<std::int64_t>::max();
+  if (!options.overlap_grad_reduce) return kNoLimit;
   return options.bucket_size.value_or(std::max<std::int64_t>(40'000'000, 1'000'000 * ranks));
 }
 
@@ -19,21 +21,32 @@ FlatLayout::Alignment alignment(MegatronOptions const& options, std::int64_t ran
           .group = options.pad_buckets_for_high_nccl_busbw ? std::lcm(group, std::int64_t{1} << 16) : group};
 }
 
+/// Whether the chunk is the first of the first stage, which has the pipeline's last backward.
+bool is_first(StagePlace const& place, std::optional<UnitRange> chunk) {
+  return place.stage == 0 && (!chunk || chunk == place.chunks.front());
+}
+
 }  // namespace
 
 FlatLayout megatron_layout(Parameters const& parameters, MegatronOptions const& options, std::int64_t ranks,
-                           std::int64_t shards) {
-  auto const limit = bucket_size(options, ranks);
+                           std::int64_t shards, StagePlace const& place) {
   auto const align = alignment(options, ranks);
   auto buckets = std::vector<std::vector<ParameterId>>{};
-  auto size = limit;  // of the open bucket; none is open
+  auto chunk = std::optional<UnitRange>{};  // of the open bucket
+  auto size = std::int64_t{0};
+  auto is_full = true;
   for (auto i = parameters.count(); i-- > 0;) {
-    if (size >= limit) {
+    auto const id = ParameterId{i};
+    auto const own = chunk_of(place.chunks, parameters.unit_of(id));
+    auto const is_alone = options.use_distributed_optimizer && place.tied == id;
+    if (is_full || is_alone || own != chunk) {
       buckets.emplace_back();
       size = 0;
     }
-    buckets.back().emplace_back(i);
-    size = round_up(size, align.member) + parameters.elements(ParameterId{i});
+    chunk = own;
+    buckets.back().push_back(id);
+    size = round_up(size, align.member) + parameters.elements(id);
+    is_full = is_alone || size >= (is_first(place, own) ? bucket_size(options, ranks) : kNoLimit);
   }
   return {parameters, std::move(buckets), options.use_distributed_optimizer ? shards : 1, align};
 }

@@ -27,7 +27,8 @@ class Megatron : public DataParallel {
  public:
   explicit Megatron(StepContext& context)
       : DataParallel{context},
-        layout_{megatron_layout(context.parameters, options(), context.groups.ranks(), context.groups.shard_ranks())},
+        layout_{megatron_layout(context.parameters, options(), context.groups.ranks(), context.groups.shard_ranks(),
+                                {context.stage, context.chunks, context.tied})},
         lanes_{lanes(context)},
         own_shard_{context, layout_, context.groups.shard_axes()},
         parameters_{whole_parameters(context, layout_)},
@@ -54,6 +55,7 @@ class Megatron : public DataParallel {
     if (auto const* const bucket = owed_.complete(id)) reduce(*bucket);
   }
 
+  std::optional<Region> finished_gradient(ParameterId id) override { return gradient(id); }
   void finish_gradients() override {
     if (!options().overlap_grad_reduce)
       for (auto const& bucket : layout_.groups()) reduce(bucket);

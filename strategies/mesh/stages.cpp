@@ -36,6 +36,13 @@ Grid grid_of(Plan const& plan) {
   return Grid{std::move(axes)};
 }
 
+GridAxes model_axes(Grid const& grid, Plan const& plan) {
+  auto axes = program::AxisSet{};
+  if (plan.parallel.pipeline.stages > 1) axes.insert(grid.find("pipeline"));
+  if (plan.parallel.tensor > 1) axes.insert(grid.find("tensor"));
+  return {GridId{0}, axes};
+}
+
 RankGroups data_groups(Grid const& grid, Plan const& plan) {
   if (is_grouped(plan)) return {grid, GridId{0}, {"replicate"}, {"shard"}};
   return {grid, GridId{0}, {}, {"data"}};
@@ -197,6 +204,7 @@ StepSpec mesh_step(Transformer const& model, Plan const& plan) {
   if (is_parted) tie(step, plan);
   step.sets.push_back(data_groups(grid, plan));
   if (pipeline.stages > 1) step.pipeline = {GridId{0}, grid.along({"pipeline"})};
+  if (plan.states.clips_gradients) step.model = model_axes(grid, plan);
   if (plan.parallel.tensor > 1) step.groups.push_back({"tensor", {GridId{0}, grid.along({"tensor"})}});
   return step;
 }

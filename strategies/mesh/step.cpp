@@ -31,6 +31,7 @@ std::size_t estimate_operations(ModelWork const& model, RecomputedUnits const& r
 struct Communicators {
   PipelineCommunicators pipeline;
   std::vector<CommunicatorId> groups;
+  std::optional<CommunicatorId> model;
 };
 
 class RoleWriter {
@@ -46,6 +47,8 @@ class RoleWriter {
         recomputed_{role.model, plan} {
     for (std::size_t i = 0; i < spec.groups.size(); ++i)
       groups_.push_back({spec.groups[i].name, communicators.groups[i], builder_.stream(spec.groups[i].name)});
+    for (auto const& chunk : role.chunks) chunks_.push_back(chunk.units);
+    if (communicators.model) model_group_ = NamedGroup{"model", *communicators.model, builder_.stream("model")};
     for (std::size_t set = 0; set < spec.sets.size(); ++set) add_set(set);
     computation_.emplace(contexts_.front(), sets_, recomputed_);
     neighbours_.emplace(contexts_.front(), *computation_, communicators.pipeline);
@@ -81,11 +84,20 @@ class RoleWriter {
                                                        .compute = compute_,
                                                        .groups = spec_.sets[set],
                                                        .micro_step = micro_step_,
-                                                       .named_groups = groups_});
+                                                       .named_groups = groups_,
+                                                       .stage = role_.stage,
+                                                       .chunks = chunks_,
+                                                       .tied = tied_parameter(parameters, set),
+                                                       .model_group = model_group_});
     if (set > 0) builder_.enter({.unit = program_.name("parameters." + std::to_string(set))});
     strategies_.push_back(
         std::visit([&](auto const& options) { return make_strategy(options, context); }, plan_.strategy.options()));
     sets_.push_back({context, *strategies_.back()});
+  }
+
+  [[nodiscard]] std::optional<ParameterId> tied_parameter(Parameters const& parameters, std::size_t set) const {
+    if (set > 0 || !role_.tied) return std::nullopt;
+    return parameters.at(role_.tied->unit, role_.tied->tensor);
   }
 
   void write(ScheduledPass const& pass, ScheduledPass const* next) {
@@ -173,17 +185,18 @@ class RoleWriter {
   /// Both stages that have a tied matrix add up its gradients.
   void add_tied_gradient(TiedCopy const& tied) {
     auto const& set = sets_.front();
-    auto const own = set.strategy.finished_gradient(set.context.parameters.at(tied.unit, tied.tensor));
-    neighbours_->exchange_and_add(tied.stage, own);
+    if (auto const own = set.strategy.finished_gradient(*set.context.tied))
+      neighbours_->exchange_and_add(tied.stage, *own);
   }
 
-  /// Gradients of which each rank of the tensor group has a part: one sum of all of them, through a buffer.
+  /// Gradients of which each rank of the tensor group has a part: one sum of all of them, through a buffer. (Not
+  /// modelled: PyTorch sums them in backward, tensor by tensor, where FSDP shards them.)
   void add_partial_gradients() {
     for (auto const& [context, strategy] : sets_) {
       auto partial = std::vector<Region>{};
       for (std::size_t i = 0; i < context.parameters.count(); ++i)
         if (context.parameters.tensor(ParameterId{i}).has_partial_gradient)
-          partial.push_back(strategy.finished_gradient(ParameterId{i}));
+          if (auto const own = strategy.finished_gradient(ParameterId{i})) partial.push_back(*own);
       if (!partial.empty()) sum_together(context, context.group("tensor"), partial);
     }
   }
@@ -204,6 +217,8 @@ class RoleWriter {
   RecomputedUnits recomputed_;
   std::int64_t micro_step_ = 0;
   std::vector<NamedGroup> groups_;
+  std::vector<UnitRange> chunks_;
+  std::optional<NamedGroup> model_group_;
   std::deque<Parameters> parameters_;  // by set
   std::deque<StepContext> contexts_;
   std::vector<std::unique_ptr<DataParallel>> strategies_;
@@ -227,6 +242,7 @@ Communicators communicators_of(StepSpec const& spec, ProgramBuilder& program) {
     communicators.pipeline = {program.communicator("pipeline.forward", spec.pipeline),
                               program.communicator("pipeline.backward", spec.pipeline)};
   }
+  if (spec.model) communicators.model = program.communicator("model", *spec.model);
   for (auto const& group : spec.groups) communicators.groups.push_back(program.communicator(group.name, group.along));
   return communicators;
 }

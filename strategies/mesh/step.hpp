@@ -58,6 +58,8 @@ struct StepSpec {
   std::vector<GroupSpec> groups;
   Flops model_flops_per_micro_batch;  ///< of the whole model
   program::GridAxes pipeline;         ///< along which roles follow each other; empty where they do not
+  /// Ranks that hold one copy of the model between them, where gradients are clipped by a norm over all of it.
+  std::optional<program::GridAxes> model = {};
 };
 
 /// Writes every role: the passes of its schedule, what its strategy adds for each parameter set, and what it exchanges

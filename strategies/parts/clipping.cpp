@@ -87,6 +87,11 @@ void clip_gradients(StepContext& context, std::span<Region const> gradients, std
     known = all_reduce(context, *shared_by, context.name("gradient_norm.all_reduce"), norm, known);
     context.role.wait(context.compute, known);
   }
+  if (auto const& group = context.model_group) {
+    known = all_reduce(context, {group->stream, group->communicator}, context.name("gradient_norm.all_reduce"), norm,
+                       known);
+    context.role.wait(context.compute, known);
+  }
   if (host_reads_norm) context.role.host(context.name("gradient_norm.item"), std::span{&known, 1});
   scale_to_norm(context, context.compute, gradients, norm);
 }

@@ -11,7 +11,8 @@ namespace twinstep::strategies {
 /// before the update, where the compute stream has the sums over ranks and micro-batches.
 ///
 /// Reads every gradient for the norm, then reads and writes it. Where ranks hold different shards, the squared norm,
-/// one number, is summed over `shared_by`. `host_reads_norm`: the host waits for it, as DeepSpeed and Megatron do
+/// one number, is summed over `shared_by`, and over the ranks that have other parts of the model. `host_reads_norm`:
+/// the host waits for it, as DeepSpeed and Megatron do
 /// (.item()), and torch.nn.utils.clip_grad_norm_ does not. The coefficient is min(1, 1 / (norm + 1e-6)), as in the
 /// latter.
 void clip_gradients(StepContext& context, std::span<program::Region const> gradients,

@@ -17,13 +17,6 @@ struct ParameterSet {
   DataParallel& strategy;
 };
 
-/// Units of a role that follow each other in the model.
-struct UnitRange {
-  std::size_t first = 0;
-  std::size_t end = 0;
-  bool operator==(UnitRange const&) const = default;
-};
-
 /// Writes the kernels of a role's units into a step, unit by unit, and keeps track of which buffers their tensors lie
 /// in.
 ///

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,19 @@ struct NamedGroup {
   StreamId stream;
 };
 
+/// Units of a role that follow each other in the model.
+struct UnitRange {
+  std::size_t first = 0;
+  std::size_t end = 0;
+  bool operator==(UnitRange const&) const = default;
+};
+
+/// The chunk that has the unit, of chunks that follow each other; none if there are none.
+[[nodiscard]] inline std::optional<UnitRange> chunk_of(std::span<UnitRange const> chunks, std::size_t unit) {
+  auto const found = std::ranges::find_if(chunks, [&](UnitRange chunk) { return unit < chunk.end; });
+  return found == chunks.end() ? std::nullopt : std::optional{*found};
+}
+
 /// What a strategy works with while it writes one role's part of a step, for one set of its parameters. Streams beside
 /// `compute` are its own to make.
 struct StepContext {
@@ -34,9 +48,14 @@ struct StepContext {
   RankGroups& groups;              ///< that share the set
   std::int64_t const& micro_step;  ///< the micro-batch that is being written, from 0
   std::span<NamedGroup const> named_groups = {};
+  std::int64_t stage = 0;                      ///< of a pipeline
+  std::span<UnitRange const> chunks = {};      ///< of the role's units; to the framework each is a module of its own
+  std::optional<ParameterId> tied = {};        ///< of which another stage has a copy
+  std::optional<NamedGroup> model_group = {};  ///< ranks that have other parts of the model, if there are any
 
   [[nodiscard]] bool is_first_micro_step() const { return micro_step == 0; }
   [[nodiscard]] bool is_last_micro_step() const { return micro_step == accumulation(plan) - 1; }
+  [[nodiscard]] bool is_pipelined() const { return plan.parallel.pipeline.stages > 1; }
   [[nodiscard]] NamedGroup const& group(std::string_view wanted) const {
     auto const found = std::ranges::find(named_groups, wanted, &NamedGroup::name);
     TWINSTEP_CHECK(found != named_groups.end(), "the step names every group that its model communicates in");
@@ -81,8 +100,9 @@ class DataParallel {
   virtual void after_backward(std::size_t /*unit*/) {}
   /// After the last backward: what is left to be reduced is, and compute comes after it.
   virtual void finish_gradients() {}
-  /// Where the sum over micro-batches and ranks then lies, or this rank's shard of it.
-  [[nodiscard]] virtual program::Region finished_gradient(ParameterId id) { return gradient(id); }
+  /// Where the sum over micro-batches and ranks then lies, or this rank's shard of it in its place among the others;
+  /// none where shards alone are left.
+  [[nodiscard]] virtual std::optional<program::Region> finished_gradient(ParameterId /*id*/) { return std::nullopt; }
   /// The optimizer, and whatever must follow it.
   virtual void update() = 0;
 

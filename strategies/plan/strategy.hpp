@@ -105,7 +105,7 @@ inline constexpr auto kStrategies = std::to_array<StrategyTraits>({
      .offload = {OffloadPlace::kCpu, OffloadPlace::kCpu, true}},
     {.name = "fsdp2", .options = Fsdp2Options{}, .family = Family::kTorch,
      .has_groups = true, .holds_fp32_parameters = true, .keeps_masters = false, .takes_reduce_type = true, .piles_up = true,
-     .offload = {OffloadPlace::kCpu, OffloadPlace::kCpu, true}},
+     .offload = {OffloadPlace::kCpu, OffloadPlace::kCpu, true}, .runs_pipelines = true},
     {.name = "deepspeed-1", .options = DeepSpeedOptions{.stage = 1}, .family = Family::kDeepSpeed,
      .shards_more = StrategyName::kDeepSpeed2, .takes_reduce_type = true,
      .offload = {OffloadPlace::kCpu}, .bucket = {"reduce_bucket_size"}, .runs_pipelines = true},

@@ -23,6 +23,7 @@ class Naive : public DataParallel {
   Region parameter(ParameterId id) override { return layout_.place(parameters_, id); }
   Region gradient(ParameterId id) override { return layout_.place(gradients_, id); }
 
+  std::optional<Region> finished_gradient(ParameterId id) override { return gradient(id); }
   void finish_gradients() override {
     auto const backward_end = context_.role.last_on(context_.compute);
     auto const name = context_.program.name("gradient.all_reduce");

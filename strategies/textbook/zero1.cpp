@@ -38,6 +38,7 @@ class Zero1 : public DataParallel {
                reduce_scatter(context_, lanes_.inside, reduce_name_, layout_.place(gradients_, *bucket), own, by));
   }
 
+  std::optional<Region> finished_gradient(ParameterId id) override { return gradient(id); }
   void finish_gradients() override { wait_for(context_, lanes_); }
   void update() override {
     clip_gradients(context_, own_shards(), lanes_.inside);

@@ -106,7 +106,7 @@ class Ddp : public DataParallel {
     if (!reduced_.empty()) finish();
   }
 
-  Region finished_gradient(ParameterId id) override { return gradients_[id.index()]; }
+  std::optional<Region> finished_gradient(ParameterId id) override { return gradients_[id.index()]; }
   void update() override {
     auto gradients = std::vector<Region>{};
     for (auto const& bucket : layout_.groups())

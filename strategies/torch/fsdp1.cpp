@@ -26,7 +26,7 @@ class Fsdp1 : public DataParallel {
   Fsdp1(Fsdp1Options const& options, StepContext& context)
       : DataParallel{context},
         options_{options},
-        units_{options.shards_root, context.model, context.parameters, options.wraps_from},
+        units_{options.shards_root, context.model, context.parameters, options.wraps_from, context.chunks},
         layout_{context.parameters, units_.groups(), is_sharded() ? context.groups.shard_ranks() : 1},
         states_{context, layout_},
         pre_unshard_{context.role.stream("pre_unshard")},

@@ -19,6 +19,8 @@ using Accumulation = FsdpAccumulation;
 /// wait for the copy-out, and compute for the reduction, the host lets go of these without waiting for the device, and
 /// the next ones take them.
 ///
+/// In a stage of a pipeline each chunk is such a model, and what follows a backward waits for the last micro-batch.
+///
 /// reshard_after_forward = m keeps an m-th of the parameters after forward; backward then gathers inside groups of m.
 /// Source: torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py, _fsdp_collectives.py.
 class Fsdp2 : public DataParallel {
@@ -26,7 +28,7 @@ class Fsdp2 : public DataParallel {
   Fsdp2(Fsdp2Options const& options, StepContext& context)
       : DataParallel{context},
         options_{options},
-        units_{options.shards_root, context.model, context.parameters, options.wraps_from},
+        units_{options.shards_root, context.model, context.parameters, options.wraps_from, context.chunks},
         layout_{context.parameters, units_.groups(), state_ranks(context), {.rows = true}},
         states_{context, layout_},
         copy_in_{context.role.stream("all_gather_copy_in")},
@@ -82,6 +84,7 @@ class Fsdp2 : public DataParallel {
   }
   void after_backward(std::size_t unit) override {
     auto const own = units_.holding(unit);
+    if (context_.is_pipelined()) return after_backward_of_stage(unit, own);
     if (!own || !units_.ends_backward(unit)) return;
     unit_[*own].parameters = unit_[*own].part = {};
     auto const synchronises = options_.accumulation != Accumulation::kNoSync || context_.is_last_micro_step();
@@ -90,6 +93,21 @@ class Fsdp2 : public DataParallel {
   void update() override { states_.update(reductions(), Lane{reductions(), state_group_}); }
 
  private:
+  /// With other micro-batches in flight parameters stay as they are, and gradients add up unsharded. Behind the last
+  /// backward of a chunk all its units are reduced. Source: torch/distributed/pipelining/stage.py,
+  /// backward_maybe_with_nosync.
+  void after_backward_of_stage(std::size_t unit, std::optional<std::size_t> own) {
+    if (own && units_.ends_backward(unit)) accumulate(*own);
+    auto const chunk = chunk_of(context_.chunks, unit).value();
+    if (unit != chunk.first || !context_.is_last_micro_step()) return;
+    for (auto each = chunk.end; each-- > chunk.first;) {
+      auto const held = units_.holding(each);
+      if (!held || !units_.ends_backward(each)) continue;
+      unit_[*held].parameters = unit_[*held].part = {};
+      reduce(*held);
+    }
+  }
+
   struct Unit {
     Region gathered;       // the gather's result, until it is copied out
     OpId ready;            // the gather
@@ -251,7 +269,7 @@ class Fsdp2 : public DataParallel {
 
   void reduce(std::size_t unit) {
     auto const& group = layout_.groups()[unit];
-    if (unit_[unit].accumulated.exists()) accumulate(unit);
+    if (unit_[unit].accumulated.exists() && unit_[unit].gradients.exists()) accumulate(unit);
     auto const gradients =
         std::exchange(unit_[unit].accumulated.exists() ? unit_[unit].accumulated : unit_[unit].gradients, {});
     auto const last = context_.role.last_on(reduce_scatter_);

@@ -8,11 +8,15 @@ namespace twinstep::strategies {
 
 using namespace program;
 
-FsdpUnits::FsdpUnits(bool shards_root, ModelWork const& model, Parameters const& parameters, std::int64_t wraps_from)
+FsdpUnits::FsdpUnits(bool shards_root, ModelWork const& model, Parameters const& parameters, std::int64_t wraps_from,
+                     std::span<UnitRange const> chunks)
     : holding_(model.units.size()) {
+  auto root = std::optional<std::size_t>{};
   auto is_tied = false;
   for (std::size_t unit = 0; unit < model.units.size(); ++unit) is_tied = is_tied || parameters.is_shared(unit);
   for (std::size_t unit = 0; unit < model.units.size(); ++unit) {
+    chunks_.push_back(chunk_of(chunks, unit).value_or(UnitRange{0, model.units.size()}));
+    if (unit == chunks_.back().first) root.reset();
     auto own = std::vector<ParameterId>{};
     for (std::size_t tensor = 0; tensor < model.work(model.units[unit]).parameters.size(); ++tensor)
       if (auto const id = parameters.at(unit, static_cast<std::int32_t>(tensor)); id.exists()) own.push_back(id);
@@ -22,11 +26,11 @@ FsdpUnits::FsdpUnits(bool shards_root, ModelWork const& model, Parameters const&
     auto const is_no_layer = model.units[unit].index < 0;
     auto const is_of_root =
         wraps_from > 0 ? elements < wraps_from || (is_no_layer && is_tied) : is_no_layer && (shards_root || is_tied);
-    if (is_of_root && root_) {
-      holding_[unit] = root_;
+    if (is_of_root && root) {
+      holding_[unit] = root;
     } else {
       holding_[unit] = groups_.size();
-      if (is_of_root) root_ = groups_.size();
+      if (is_of_root) roots_.push_back(*(root = groups_.size()));
       groups_.emplace_back();
     }
     auto& group = groups_[*holding_[unit]];
@@ -35,13 +39,13 @@ FsdpUnits::FsdpUnits(bool shards_root, ModelWork const& model, Parameters const&
 }
 
 std::optional<std::size_t> FsdpUnits::before(std::size_t unit) const {
-  for (auto each = unit; each-- > 0;)
+  for (auto each = unit; each-- > chunks_[unit].first;)
     if (holding_[each] && holding_[each] != holding_[unit] && !is_root(*holding_[each])) return holding_[each];
   return std::nullopt;
 }
 
 std::optional<std::size_t> FsdpUnits::after(std::size_t unit) const {
-  for (auto each = unit + 1; each < holding_.size(); ++each)
+  for (auto each = unit + 1; each < chunks_[unit].end; ++each)
     if (holding_[each] && holding_[each] != holding_[unit] && !is_root(*holding_[each])) return holding_[each];
   return std::nullopt;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -12,10 +13,12 @@ namespace twinstep::strategies {
 
 /// How a model is cut into units: each repeated layer is one; what is left (embedding, final norm, head) is the root
 /// unit, or one unit each if the root is not sharded as one. Tensors that are tied lie in one unit. The root comes
-/// first. With a least number of parameters (`wraps_from`) what has fewer is the root's, and all else a unit.
+/// first. With a least number of parameters (`wraps_from`) what has fewer is the root's, and all else a unit. Each
+/// chunk of a pipeline's stage is a model of its own, with a root of its own.
 class FsdpUnits {
  public:
-  FsdpUnits(bool shards_root, ModelWork const& model, Parameters const& parameters, std::int64_t wraps_from = 0);
+  FsdpUnits(bool shards_root, ModelWork const& model, Parameters const& parameters, std::int64_t wraps_from = 0,
+            std::span<UnitRange const> chunks = {});
 
   /// The parameters of each unit.
   [[nodiscard]] std::vector<std::vector<ParameterId>> const& groups() const { return groups_; }
@@ -25,14 +28,15 @@ class FsdpUnits {
   [[nodiscard]] std::optional<std::size_t> before(std::size_t unit) const;
   /// The unit whose forward comes after that of the model's `unit`, the root apart.
   [[nodiscard]] std::optional<std::size_t> after(std::size_t unit) const;
-  [[nodiscard]] bool is_root(std::size_t group) const { return group == root_; }
+  [[nodiscard]] bool is_root(std::size_t group) const { return std::ranges::find(roots_, group) != roots_.end(); }
   /// Whether no other backward of this unit's parts follows that of the model's `unit`.
   [[nodiscard]] bool ends_backward(std::size_t unit) const;
 
  private:
   std::vector<std::vector<ParameterId>> groups_;
   std::vector<std::optional<std::size_t>> holding_;  // by unit of the model
-  std::optional<std::size_t> root_;
+  std::vector<std::size_t> roots_;                   // one for each chunk that has what is no layer
+  std::vector<UnitRange> chunks_;                    // by unit of the model
 };
 
 /// A rank's shards: parameters of the held type, gradients and the optimizer's states; in host memory with CPU offload.
