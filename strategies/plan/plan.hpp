@@ -114,6 +114,14 @@ struct Plan {
   bool operator==(Plan const&) const = default;
 };
 
+/// How the stages of a framework's pipeline exchange, unless it is told otherwise.
+[[nodiscard]] constexpr PipelineExchange usual_exchange(Family family, Pipeline const& pipeline) {
+  using enum PipelineSchedule;
+  if (family == Family::kDeepSpeed) return PipelineExchange::kBlocking;
+  auto const is_plain = pipeline.schedule == kOneForwardOneBackward || pipeline.schedule == kGpipe;
+  return family == Family::kMegatron && is_plain ? PipelineExchange::kBatched : PipelineExchange::kOverlapped;
+}
+
 /// What `States::parameter_type` is where the user says nothing.
 [[nodiscard]] constexpr std::optional<DataType> default_parameter_type(Strategy const& strategy, DataType precision) {
   auto const is_16_bit = size_of(precision) < size_of(DataType::kFp32);

@@ -57,17 +57,6 @@ void read_schedule(io::Node const& parallel, Plan& plan) {
   }
 }
 
-/// What the framework does unless it is told otherwise.
-PipelineExchange usual_exchange(Plan const& plan) {
-  auto const family = plan.strategy.traits().family;
-  if (family == Family::kDeepSpeed) return PipelineExchange::kBlocking;
-  using enum PipelineSchedule;
-  auto const schedule = plan.parallel.pipeline.schedule;
-  auto const is_plain = schedule == kOneForwardOneBackward || schedule == kGpipe;
-  if (family == Family::kMegatron && is_plain) return PipelineExchange::kBatched;
-  return PipelineExchange::kOverlapped;
-}
-
 /// Messages that block meet in the order of 1F1B alone.
 void check_exchange(io::Node const& parallel, Plan const& plan) {
   auto const& pipeline = plan.parallel.pipeline;
@@ -108,7 +97,7 @@ void read_parallel(io::Node const& parallel, ModelSpec const& model, std::int64_
   plan.parallel.sequence = read_flag(parallel, "sequence", is_torch && plan.parallel.tensor > 1);
   pipeline.stages = read_size(parallel, "pipeline", 1);
   read_schedule(parallel, plan);
-  pipeline.exchange = usual_exchange(plan);
+  pipeline.exchange = usual_exchange(plan.strategy.traits().family, pipeline);
   if (auto const node = parallel.find("exchange")) pipeline.exchange = node->word<PipelineExchange>();
   if (auto const node = parallel.find("layers")) read_layers(*node, pipeline);
   pipeline.counts_embedding = read_flag(parallel, "embedding_counts", is_torch && pipeline.stages > 1);

@@ -110,7 +110,12 @@ StepParallelism parallelism_of(Node const& node) {
           .tensor = count_at(node, "tp").value_or(1),
           .pipeline = count_at(node, "pp").value_or(1),
           .context = count_at(node, "cp").value_or(1),
-          .expert = count_at(node, "ep").value_or(1)};
+          .expert = count_at(node, "ep").value_or(1),
+          .sequence = optional_flag_at(node, "sp"),
+          .chunks = count_at(node, "vpp"),
+          .schedule = word_at(node, "schedule"),
+          .layout = word_at(node, "pp_layout"),
+          .counts_embedding_and_head = optional_flag_at(node, "embedding_loss_as_layers").value_or(false)};
 }
 
 void read(Node const& node, StepRecord& record) {
@@ -127,6 +132,10 @@ void read(Node const& node, StepRecord& record) {
   record.flash_attention = optional_flag_at(node, "flash_attention");
   auto const compiled = word_at(node, "torch_compile");
   record.is_compiled = !compiled.empty() && compiled != "false" && compiled != "eager";
+  if (auto const overlap = node.find("overlap")) {
+    record.overlaps_reduction = optional_flag_at(*overlap, "grad_reduce");
+    record.overlaps_gather = optional_flag_at(*overlap, "param_gather");
+  }
   record.optimizer = word_at(node, "optimizer");
   record.offload = word_at(node, "offload");
   record.confidence = word_at(node, "confidence");

@@ -53,6 +53,11 @@ struct StepParallelism {
   std::string ddp;                      ///< "torch DDP"
   std::optional<double> bucket_cap_mb;  ///< its cap, MiB; absent on one rank: not wrapped
   std::int64_t tensor = 1, pipeline = 1, context = 1, expert = 1;
+  std::optional<bool> sequence;            ///< parallelism within the tensor ranks
+  std::optional<std::int64_t> chunks;      ///< of each stage: virtual stages
+  std::string schedule;                    ///< of the pipeline: "interleaved 1F1B"
+  std::string layout;                      ///< of its layers, in Megatron's notation
+  bool counts_embedding_and_head = false;  ///< as layers, where these are shared out
 };
 
 /// One published or measured training step.
@@ -68,7 +73,8 @@ struct StepRecord {
   std::optional<std::int64_t> micro_batch, global_batch, accumulation;
   std::string recompute;
   std::optional<bool> flash_attention;
-  bool is_compiled = false;  ///< by torch.compile
+  bool is_compiled = false;                                 ///< by torch.compile
+  std::optional<bool> overlaps_reduction, overlaps_gather;  ///< of gradients and parameters, by backward and forward
   std::string optimizer;
   std::string offload;
   std::string confidence;          ///< "high", "medium", "low"

@@ -45,8 +45,7 @@ std::optional<std::int64_t> number_in(std::string_view text) {
 
 void refuse_other_parallelism(StepRecord const& record) {
   auto const& parallelism = record.parallelism;
-  auto const degrees = {std::pair{parallelism.tensor, "tensor"}, std::pair{parallelism.pipeline, "pipeline"},
-                        std::pair{parallelism.context, "context"}, std::pair{parallelism.expert, "expert"}};
+  auto const degrees = {std::pair{parallelism.context, "context"}, std::pair{parallelism.expert, "expert"}};
   for (auto const& [degree, name] : degrees)
     if (degree > 1) throw Impossible{fmt::format("{} parallelism: {}", name, degree)};
 }
@@ -69,6 +68,7 @@ class PlanReader {
     plan.kernels.cross_entropy = software_.cross_entropy;
     plan.kernels.activation = software_.activation;
     plan.strategy = strategy();
+    read_mesh();
     read_offload();
     read_sharding();
     return std::move(out_);
@@ -93,6 +93,51 @@ class PlanReader {
     if (!does) throw Impossible{fmt::format("offload: {}", record_.offload)};
     out_.plan.states.offload.optimizer = place;
     if (has_parameters) out_.plan.states.offload.parameters = place;
+  }
+
+  /// Tensor ranks and stages, as the framework runs them where the record does not say.
+  void read_mesh() {
+    auto const& parallelism = record_.parallelism;
+    auto& parallel = out_.plan.parallel;
+    parallel.tensor = parallelism.tensor;
+    parallel.pipeline.stages = parallelism.pipeline;
+    if (parallel.model_ranks() == 1) return;
+    if (!record_.model.kind.empty()) throw Impossible{"tensor or pipeline ranks of a model that is no transformer"};
+    auto const is_torch = out_.plan.strategy.traits().family == strategies::Family::kTorch;
+    parallel.sequence = parallel.tensor > 1 && parallelism.sequence.value_or(is_torch);
+    if (parallel.pipeline.stages > 1) read_pipeline(parallel.pipeline);
+    if (auto* const megatron = out_.plan.strategy.get_if<strategies::MegatronOptions>()) {
+      megatron->use_distributed_optimizer = parallelism.zero_stage.value_or(0) == 1;
+      megatron->overlap_grad_reduce = record_.overlaps_reduction.value_or(megatron->use_distributed_optimizer);
+      megatron->overlap_param_gather = record_.overlaps_gather.value_or(megatron->overlap_grad_reduce);
+    }
+  }
+
+  void read_pipeline(strategies::Pipeline& pipeline) {
+    using enum strategies::PipelineSchedule;
+    auto const& parallelism = record_.parallelism;
+    if (!parallelism.layout.empty()) throw Impossible{fmt::format("layout of stages: {}", parallelism.layout)};
+    if (!out_.plan.strategy.traits().runs_pipelines)
+      throw Impossible{fmt::format("a pipeline of {}", name_of(out_.plan.strategy))};
+    auto const words = lower(parallelism.schedule);
+    pipeline.chunks = parallelism.chunks.value_or(1);
+    if (has(words, "zbv"))
+      pipeline.schedule = kZeroBubbleV;
+    else if (has(words, "dualpipe"))
+      pipeline.schedule = kDualPipeV;
+    else if (has(words, "zero") || has(words, "zb"))
+      pipeline.schedule = kInterleavedZeroBubble;
+    else if (pipeline.chunks > 1)
+      pipeline.schedule = kInterleaved;
+    else if (has(words, "gpipe"))
+      pipeline.schedule = kGpipe;
+    if (is_v_shaped(pipeline.schedule)) pipeline.chunks = 2;
+    auto const family = out_.plan.strategy.traits().family;
+    if (family != strategies::Family::kTorch) pipeline.group = pipeline.stages;
+    pipeline.exchange = usual_exchange(family, pipeline);
+    if (has(words, "deepspeed")) pipeline.exchange = strategies::PipelineExchange::kBlocking;
+    pipeline.counts_embedding = pipeline.counts_head =
+        parallelism.counts_embedding_and_head || family == strategies::Family::kTorch;
   }
 
   void read_precision() {
@@ -200,6 +245,8 @@ class PlanReader {
     if (!parallelism.zero_stage && out_.plan.parallel.data > 1) out_.assumed.emplace_back("replicas without sharding");
     if (stage > 3) throw Impossible{fmt::format("ZeRO stage {}", stage)};
     using enum Software::Framework;
+    auto const has_mesh = parallelism.tensor * parallelism.pipeline > 1;
+    if (software_.framework == kMegatron && has_mesh && stage < 2) return StrategyName::kMegatron;
     if (stage == 0) return replicas();
     auto const number = static_cast<int>(stage);
     if (software_.framework == kDeepSpeed) return strategies::DeepSpeedOptions{.stage = number};

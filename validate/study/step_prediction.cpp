@@ -59,8 +59,8 @@ StepAnswer simulated(StepRecord const& record, StepReplay const& replay, Scenari
   auto const run = run_of(scenario);
   auto const& plan = scenario.plan;
   auto const& cluster = *scenario.cluster;
-  auto const ranks = static_cast<double>(plan.parallel.data);
-  auto const nodes = divide_up(plan.parallel.data, cluster.node().gpus);
+  auto const ranks = static_cast<double>(plan.parallel.world());
+  auto const nodes = divide_up(plan.parallel.world(), cluster.node().gpus);
   auto answer = StepAnswer{.step_time = to_seconds(run.summary.step_time),
                            .peak_memory = memory_of(run.summary, software_of(record).memory),
                            .tokens_per_gpu = static_cast<double>(run.step.facts.tokens) / ranks,

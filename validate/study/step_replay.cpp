@@ -17,9 +17,9 @@ hardware::Cluster machine_of(StepRecord const& record, std::optional<hardware::C
                              strategies::Plan const& plan) {
   if (!named && !record.cluster) throw Impossible{"not stated: the \"cluster\" that it ran on"};
   auto cluster = named ? *named : hw_profiles::read_cluster(*record.cluster);
-  if (named) cluster.nodes() = divide_up(plan.parallel.data, cluster.node().gpus);
-  if (plan.parallel.data > cluster.gpus())
-    throw Impossible{fmt::format("{} ranks on a cluster of {} GPUs", plan.parallel.data, cluster.gpus())};
+  if (named) cluster.nodes() = divide_up(plan.parallel.world(), cluster.node().gpus);
+  if (plan.parallel.world() > cluster.gpus())
+    throw Impossible{fmt::format("{} ranks on a cluster of {} GPUs", plan.parallel.world(), cluster.gpus())};
   if (!cluster.node().gpu.peak(plan.kernels.precision))
     throw Impossible{fmt::format("{} has no rate for {}", cluster.node().gpu.name, name_of(plan.kernels.precision))};
   if (plan.kernels.linear_type && !cluster.node().gpu.peak(*plan.kernels.linear_type))
