@@ -39,15 +39,15 @@ std::string drawn(StageSummary const& stage) {
 }
 
 /// Kernels of one pass over one micro-batch that follow each other.
-struct Bar {
+struct PassBar {
   Pass pass = Pass::kNone;
   std::int32_t micro_batch = program::Scope::kNoMicroBatch;
   Time begin;
   Time end;
 };
 
-std::vector<Bar> bars_of(Timeline const& timeline, TrackId track) {
-  auto bars = std::vector<Bar>{};
+std::vector<PassBar> pass_bars(Timeline const& timeline, TrackId track) {
+  auto bars = std::vector<PassBar>{};
   for (auto const& span : reports::spans_of(timeline, track)) {
     auto const pass = timeline.pass_of(span);
     if (!program::is_compute(span.kind) || span.start == span.end || pass == Pass::kNone) continue;
@@ -92,7 +92,7 @@ reports::Chart pipeline_chart(Timeline const& timeline, std::string id, std::str
     if (std::ranges::find(chart.y.categories, role) != chart.y.categories.end()) continue;
     auto const row = static_cast<double>(chart.y.categories.size());
     chart.y.categories.push_back(role);
-    for (auto const& bar : bars_of(timeline, TrackId{track})) {
+    for (auto const& bar : pass_bars(timeline, TrackId{track})) {
       auto& of_pass = series[bar.pass];
       of_pass.name = name_of(bar.pass);
       of_pass.style = reports::SeriesStyle::kSpans;
