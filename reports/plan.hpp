@@ -14,7 +14,7 @@ namespace twinstep::reports {
 
 /// What a plan is chosen from, and what is not in it.
 inline constexpr std::string_view kSearched =
-    "data parallelism with sharding, recomputation and offload; tensor and pipeline parallelism are not modelled yet";
+    "data parallelism with sharding, recomputation and offload; tensor and pipeline parallelism are not searched yet";
 
 /// A way to train that fits, after its simulation.
 struct PlannedStep {

@@ -85,6 +85,9 @@ std::optional<Infeasible> find_long_sequence(ModelSpec const& model, Plan const&
 }
 
 std::optional<Infeasible> find_obstacle(ModelSpec const& model, Plan const& plan) {
+  auto const* const transformer = std::get_if<Transformer>(&model);
+  if (transformer != nullptr && plan.parallel.model_ranks() > 1)
+    if (auto obstacle = find_mesh_obstacle(*transformer, plan)) return obstacle;
   if (auto const group = inner_group(plan); plan.parallel.data % group != 0)
     return Infeasible{fmt::format("{} ranks do not divide into groups of {}", plan.parallel.data, group),
                       fmt::format("use groups of {}", std::gcd(plan.parallel.data, group))};
@@ -94,9 +97,8 @@ std::optional<Infeasible> find_obstacle(ModelSpec const& model, Plan const& plan
         fmt::format("a global batch of {} does not divide into micro-batches of {} on {} ranks",
                     plan.batch.global_batch, plan.batch.micro_batch, plan.parallel.data),
         fmt::format("use a multiple of {}, such as {}", samples, round_up(plan.batch.global_batch, samples))};
-  auto const* const transformer = std::get_if<Transformer>(&model);
   if (transformer != nullptr && plan.parallel.model_ranks() > 1)
-    if (auto obstacle = find_mesh_obstacle(*transformer, plan)) return obstacle;
+    if (auto obstacle = find_schedule_obstacle(plan)) return obstacle;
   return find_long_sequence(model, plan);
 }
 

@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "sim/io/document_text.hpp"
+
 namespace twinstep::explore {
 namespace {
 
@@ -21,6 +23,7 @@ std::string text_of(io::Node const& scalar) {
     case Type::kBoolean: return scalar.boolean() ? "true" : "false";
     case Type::kNumber: return fmt::format("{}", scalar.number());
     case Type::kString: return std::string{scalar.string()};
+    case Type::kArray: return io::document_line(scalar);
     default: return "null";
   }
 }
@@ -34,6 +37,10 @@ void add_leaves(io::Node const& node, std::string const& name, std::vector<Leaf>
   for (auto const& [key, value] : node.members()) {
     auto const is_top = name.empty();
     if (is_top && (key == "name" || key == "recompute" || key == "comment")) continue;
+    if (is_top && key == "parallel") {  // "tensor 8", not "parallel tensor 8"
+      add_leaves(value, {}, leaves);
+      continue;
+    }
     add_leaves(value, is_top ? std::string{key} : fmt::format("{} {}", name, key), leaves);
   }
 }

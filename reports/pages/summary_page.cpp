@@ -129,6 +129,28 @@ void add_one(Page& page, Summary const& summary) {
   if (!summary.calibration.empty()) page.facts.emplace_back("calibration", summary.calibration);
 }
 
+Summary const& summary_of(reports::NamedSummary const& answer) {
+  return std::get<Summary>(answer.answer);
+}
+
+/// None if no answer is a step that fits.
+reports::NamedSummary const* fastest_that_fits(std::vector<reports::NamedSummary> const& answers) {
+  auto const* fastest = static_cast<reports::NamedSummary const*>(nullptr);
+  for (auto const& answer : answers) {
+    auto const* const summary = std::get_if<Summary>(&answer.answer);
+    if (summary == nullptr || !summary->fits) continue;
+    if (fastest == nullptr || summary->step_time < summary_of(*fastest).step_time) fastest = &answer;
+  }
+  return fastest;
+}
+
+void add_stages_of_fastest(Page& page, std::vector<reports::NamedSummary> const& answers) {
+  auto const* const fastest = fastest_that_fits(answers);
+  if (fastest == nullptr || summary_of(*fastest).stages.empty()) return;
+  page.sections.push_back(stages_section(summary_of(*fastest)));
+  page.sections.back().title += ": " + fastest->name;
+}
+
 Section why_section(Summary const& summary, reports::Why const& why) {
   constexpr std::size_t kShownWaits = 6;
   auto entries = summary.breakdown;
@@ -156,6 +178,7 @@ Page summary_page(std::string title, std::vector<reports::NamedSummary> const& a
   auto page = Page{.title = std::move(title)};
   if (answers.size() > 1) {
     page.sections.push_back(side_by_side(answers));
+    add_stages_of_fastest(page, answers);
     return page;
   }
   auto const& answer = answers.front().answer;

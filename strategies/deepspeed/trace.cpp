@@ -132,6 +132,9 @@ std::vector<ModuleVisit> record_trace(StepContext const& context) {
   auto builder = ProgramBuilder{groups.grid()};
   auto& role = builder.role("recording");
   constexpr auto first = std::int64_t{0};
+  auto named = std::vector<NamedGroup>{};
+  for (auto const& group : context.named_groups)
+    named.push_back({group.name, builder.communicator(group.name, groups.all_axes()), role.stream(group.name)});
   auto scratch = StepContext{.plan = context.plan,
                              .model = context.model,
                              .parameters = context.parameters,
@@ -139,7 +142,8 @@ std::vector<ModuleVisit> record_trace(StepContext const& context) {
                              .role = role,
                              .compute = role.stream("compute"),
                              .groups = groups,
-                             .micro_step = first};
+                             .micro_step = first,
+                             .named_groups = named};
   auto recorder = Recorder{scratch};
   auto const recomputed = RecomputedUnits{context.model, context.plan};
   auto const set = ParameterSet{scratch, recorder};

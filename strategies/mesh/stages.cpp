@@ -103,8 +103,9 @@ void tie(StepSpec& step, Plan const& plan) {
 
 std::optional<Infeasible> does_not_divide(std::string_view what, std::int64_t count, std::int64_t ranks) {
   if (count % ranks == 0) return std::nullopt;
+  auto const most = std::gcd(count, ranks);
   return Infeasible{fmt::format("{} {} do not divide over {} tensor ranks", count, what, ranks),
-                    fmt::format("use {} tensor ranks", std::gcd(count, ranks))};
+                    most > 1 ? fmt::format("use {} tensor ranks", most) : "use another number of them"};
 }
 
 std::optional<Infeasible> find_tensor_obstacle(Transformer const& model, Plan const& plan) {
@@ -144,29 +145,22 @@ std::optional<Infeasible> too_few_micro_batches(std::int64_t found, std::int64_t
                     fmt::format("use {} or more: a larger global batch or smaller micro-batches", least)};
 }
 
-std::optional<Infeasible> find_schedule_obstacle(Plan const& plan) {
-  using enum PipelineSchedule;
-  auto const& pipeline = plan.parallel.pipeline;
-  auto const count = accumulation(plan);
-  if (pipeline.schedule == kDualPipeV)
-    return too_few_micro_batches(count, 2 * pipeline.stages, "DualPipeV keeps two for each stage in flight");
-  auto const is_interleaved = pipeline.schedule == kInterleaved || pipeline.schedule == kInterleavedZeroBubble;
+/// PyTorch's micro-batches go in equal rounds; Megatron-LM's last group must not be shorter than the pipeline, or stages
+/// get stuck (pipeline_parallel/schedules.py).
+std::optional<Infeasible> find_group_obstacle(Pipeline const& pipeline, std::int64_t count) {
   auto const rounds = std::max(std::int64_t{1}, count / pipeline.stages);
-  if (is_interleaved && pipeline.group == 0 && count % rounds != 0)
+  if (pipeline.group == 0 && count % rounds != 0)
     return Infeasible{
         fmt::format("{} micro-batches do not divide into {} rounds of {} stages", count, rounds, pipeline.stages),
         fmt::format("use a multiple of {}", pipeline.stages)};
-  if (is_interleaved && pipeline.group > 0 && plan.strategy.traits().family == Family::kMegatron) {
-    if (auto obstacle =
-            too_few_micro_batches(count, pipeline.stages, "interleaving takes one for each stage at a time"))
-      return obstacle;
-    auto const rest = count % pipeline.group;
-    if (rest > 0 && rest < pipeline.stages)
-      return Infeasible{fmt::format("{} micro-batches leave {} behind groups of {}, fewer than the {} stages", count,
-                                    rest, pipeline.group, pipeline.stages),
-                        fmt::format("use a multiple of {}", pipeline.group)};
-  }
-  return std::nullopt;
+  if (pipeline.group == 0) return std::nullopt;
+  if (auto obstacle = too_few_micro_batches(count, pipeline.stages, "interleaving takes one for each stage at a time"))
+    return obstacle;
+  auto const rest = count % pipeline.group;
+  if (rest == 0 || rest >= pipeline.stages) return std::nullopt;
+  return Infeasible{fmt::format("{} micro-batches leave {} behind groups of {}, fewer than the {} stages", count, rest,
+                                pipeline.group, pipeline.stages),
+                    fmt::format("use a multiple of {}", pipeline.group)};
 }
 
 }  // namespace
@@ -185,8 +179,18 @@ std::vector<std::int64_t> layers_of_parts(std::int64_t layers, Pipeline const& p
 std::optional<Infeasible> find_mesh_obstacle(Transformer const& model, Plan const& plan) {
   if (auto obstacle = find_tensor_obstacle(model, plan)) return obstacle;
   if (plan.parallel.pipeline.stages == 1) return std::nullopt;
-  if (auto obstacle = find_layers_obstacle(model, plan)) return obstacle;
-  return find_schedule_obstacle(plan);
+  return find_layers_obstacle(model, plan);
+}
+
+std::optional<Infeasible> find_schedule_obstacle(Plan const& plan) {
+  using enum PipelineSchedule;
+  auto const& pipeline = plan.parallel.pipeline;
+  auto const count = accumulation(plan);
+  if (pipeline.stages == 1) return std::nullopt;
+  if (pipeline.schedule == kDualPipeV)
+    return too_few_micro_batches(count, 2 * pipeline.stages, "DualPipeV keeps two for each stage in flight");
+  auto const is_interleaved = pipeline.schedule == kInterleaved || pipeline.schedule == kInterleavedZeroBubble;
+  return is_interleaved ? find_group_obstacle(pipeline, count) : std::nullopt;
 }
 
 StepSpec mesh_step(Transformer const& model, Plan const& plan) {

@@ -165,7 +165,7 @@ TEST_CASE("an answer says what was searched and what is not modelled", "[cli][pl
   auto text = asked({"--top", "1"}).out;
   std::ranges::replace(text, '\n', ' ');
   CHECK_THAT(text, Catch::Contains("searched: data parallelism"));
-  CHECK_THAT(std::string{answer({"--top", "1"}).at("searched").string()}, Catch::Contains("not modelled yet"));
+  CHECK_THAT(std::string{answer({"--top", "1"}).at("searched").string()}, Catch::Contains("not searched yet"));
 }
 
 TEST_CASE("fewer GPUs than asked may hold the model, and more are on the front", "[cli][plan]") {

@@ -2,7 +2,7 @@ twinstep_test(unit_strategies
   SOURCES unit/ddp_test.cpp unit/fsdp_memory_test.cpp unit/fsdp_test.cpp unit/megatron_test.cpp unit/optimizer_test.cpp unit/strategies_test.cpp
   DEPENDS strategies)
 twinstep_test(property_checks SOURCES property/telling_ranks_test.cpp DEPENDS strategies)
-twinstep_test(unit_pipeline_schedule SOURCES unit/pipeline_schedule_test.cpp DEPENDS strategies)
+twinstep_test(unit_mesh SOURCES unit/mesh_plan_test.cpp unit/pipeline_schedule_test.cpp unit/tensor_split_test.cpp DEPENDS strategies)
 twinstep_test(unit_recompute SOURCES unit/recompute_test.cpp DEPENDS strategies)
 twinstep_test(unit_read_plan SOURCES unit/read_plan_test.cpp DEPENDS strategies_plan)
 twinstep_test(unit_users_files SOURCES unit/users_files_test.cpp DEPENDS strategies_import)

@@ -53,7 +53,9 @@ TEST_CASE("on any timeline exposed communication is what the breakdown says of t
     auto const timeline = random_timeline(random);
     auto exposed = Duration{};
     for (auto const& entry : break_down(timeline, TrackId{0}))
-      if (entry.activity == Activity::kTransfer || entry.activity == Activity::kWaitsForRanks) exposed += entry.time;
+      if (entry.activity == Activity::kTransfer || entry.activity == Activity::kWaitsForRanks ||
+          entry.activity == Activity::kWaitsForStages)
+        exposed += entry.time;
     CAPTURE(i);
     CHECK(summarize(timeline).exposed_communication == exposed);
   }
