@@ -145,8 +145,8 @@ std::optional<Infeasible> too_few_micro_batches(std::int64_t found, std::int64_t
                     fmt::format("use {} or more: a larger global batch or smaller micro-batches", least)};
 }
 
-/// PyTorch's micro-batches go in equal rounds; Megatron-LM's last group must not be shorter than the pipeline, or stages
-/// get stuck (pipeline_parallel/schedules.py).
+/// PyTorch's micro-batches go in equal rounds; Megatron-LM's last group must not be shorter than the pipeline, or
+/// stages get stuck (pipeline_parallel/schedules.py).
 std::optional<Infeasible> find_group_obstacle(Pipeline const& pipeline, std::int64_t count) {
   auto const rounds = std::max(std::int64_t{1}, count / pipeline.stages);
   if (pipeline.group == 0 && count % rounds != 0)

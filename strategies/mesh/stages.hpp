@@ -16,10 +16,12 @@ namespace twinstep::strategies {
 /// get_num_layers_to_build; torchtitan, distributed/pipeline_parallel.py, generate_llm_fqn_per_model_part.
 [[nodiscard]] std::vector<std::int64_t> layers_of_parts(std::int64_t layers, Pipeline const& pipeline);
 
-/// What forbids cutting `model` as the plan's degrees ask, if anything does: heads, widths or layers that do not divide.
+/// What forbids cutting `model` as the plan's degrees ask, if anything does: heads, widths or layers that do not
+/// divide.
 [[nodiscard]] std::optional<Infeasible> find_mesh_obstacle(Transformer const& model, Plan const& plan);
 
-/// What forbids the plan's schedule with its number of micro-batches, if anything does. Requires that the batch divides.
+/// What forbids the plan's schedule with its number of micro-batches, if anything does. Requires that the batch
+/// divides.
 [[nodiscard]] std::optional<Infeasible> find_schedule_obstacle(Plan const& plan);
 
 /// The step of a plan with tensor or pipeline degrees. Requires that there is no obstacle.
