@@ -134,6 +134,9 @@ def main():
         highest("bench_sweep", "^folded/threads:1", "points_per_second"), 500, "a second", True)
     row("bounds of LLaMA-3.1-70B, one core", highest("bench_plan", "^bounds$", "configurations_per_s"), 20_000,
         "a second", True)
+    for allocator, name, goal in ((0, "its ledger", 60), (1, "the allocator", 60)):
+        rate = highest("bench_step", f"^mesh_of_175b/allocator:{allocator}", "steps_per_s")
+        row(f"175B on 1,024 GPUs, tensor 8 x 8 stages, with {name}", 1000 / rate, goal, "ms")
     time, memory = accumulation()
     row("7B, ddp: accumulation of 512 beside 8, time", time, 3, "times")
     row("7B, ddp: accumulation of 512 beside 8, memory", memory, 3, "times")

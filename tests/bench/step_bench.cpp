@@ -88,8 +88,40 @@ void fsdp2_of_70b(benchmark::State& state) {
   report_operations(state, operations);
 }
 
+/// GPT-3 on 1,024 GPUs: tensor 8, 8 stages of 1F1B, 16 data-parallel ranks, 48 micro-batches.
+void mesh_of_175b(benchmark::State& state) {
+  auto const model = strategies::ModelSpec{strategies::Transformer{.layers = 96,
+                                                                   .hidden = 12288,
+                                                                   .heads = 96,
+                                                                   .kv_heads = 96,
+                                                                   .head_size = 128,
+                                                                   .ffn = 49152,
+                                                                   .vocabulary = 50257,
+                                                                   .positions = 2048,
+                                                                   .max_sequence_length = 2048,
+                                                                   .norm = strategies::Norm::kLayer,
+                                                                   .gated_mlp = false,
+                                                                   .fused_qkv = true}};
+  auto plan = strategies::Plan{.strategy = strategies::StrategyName::kMegatron,
+                               .batch = {.micro_batch = 1, .global_batch = 768, .sequence_length = 2048}};
+  plan.parallel = {.data = 16, .tensor = 8, .sequence = true, .pipeline = {.stages = 8}};
+  plan.parallel.pipeline.exchange = strategies::PipelineExchange::kBatched;
+  auto const machine = engine::Machine{tests::h100_like(128)};
+  auto operations = std::size_t{0};
+  for (auto _ : state) {
+    auto const step = tests::compiled(model, plan);
+    operations = 0;
+    for (auto const& role : step.roles) operations += role.operations.size();
+    auto const timeline = engine::run(step, machine, {.replays_allocator = state.range(0) != 0});
+    benchmark::DoNotOptimize(timeline);
+  }
+  state.counters["operations"] = static_cast<double>(operations);
+  state.counters["steps_per_s"] = benchmark::Counter(1, benchmark::Counter::kIsIterationInvariantRate);
+}
+
 }  // namespace
 
+BENCHMARK(mesh_of_175b)->ArgName("allocator")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(compile_step)->ArgsProduct({{0, 1, 2, 3, 4}, {32}})->Unit(benchmark::kMicrosecond);
 BENCHMARK(check_step)
     ->ArgNames({"strategy", "ranks"})
