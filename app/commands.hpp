@@ -96,6 +96,7 @@ struct ImportOptions {
     kDeepSpeed,
     kAccelerate,
     kTorchtitan,
+    kMegatron,
     kHfConfig
   } source = Source::kNcclTopology;
   std::vector<std::string> files;     ///< traces and step times: one for each rank; otherwise one

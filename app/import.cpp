@@ -55,6 +55,7 @@ void import_configuration(ImportOptions const& options, io::Source const& file) 
     switch (options.source) {
       case Source::kAccelerate: return scenario_of(strategies::UsersFormat::kAccelerate, file, warnings);
       case Source::kTorchtitan: return scenario_of(strategies::UsersFormat::kTorchtitan, file, warnings);
+      case Source::kMegatron: return scenario_of(strategies::UsersFormat::kMegatron, file, warnings);
       case Source::kHfConfig:
         return scenario_of_model(file, options.out ? named_from(*options.out, file.name) : file.name, warnings);
       default: return scenario_of(strategies::UsersFormat::kDeepSpeed, file, warnings);
@@ -96,6 +97,7 @@ int import_file(ImportOptions const& options) {
     case ImportOptions::Source::kDeepSpeed:
     case ImportOptions::Source::kAccelerate:
     case ImportOptions::Source::kTorchtitan:
+    case ImportOptions::Source::kMegatron:
     case ImportOptions::Source::kHfConfig: import_configuration(options, files.front()); break;
   }
   return kDone;

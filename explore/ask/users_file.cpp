@@ -16,7 +16,8 @@ namespace {
 
 using strategies::UsersFormat;
 
-constexpr auto kFormats = {UsersFormat::kDeepSpeed, UsersFormat::kAccelerate, UsersFormat::kTorchtitan};
+constexpr auto kFormats = {UsersFormat::kDeepSpeed, UsersFormat::kAccelerate, UsersFormat::kTorchtitan,
+                           UsersFormat::kMegatron};
 
 std::optional<UsersFormat> format_named_by(io::Node const& strategy) {
   auto found = std::optional<UsersFormat>{};

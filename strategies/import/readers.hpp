@@ -20,6 +20,10 @@ namespace twinstep::strategies {
 /// [experimental]. Source: torchtitan/config/job_config.py, torchtitan/models/llama3/infra/parallelize.py.
 [[nodiscard]] UsersFile read_torchtitan(io::Node const& config);
 
+/// A Megatron-LM command line: the flags of pretrain_gpt.py, as they are typed or stand in a shell script. Source:
+/// megatron/training/arguments.py.
+[[nodiscard]] UsersFile read_megatron(io::Source const& source);
+
 /// Offload of parameters, and of the optimizer with them, to the CPU: as FSDP does where `from` asks for it.
 void put_cpu_offload(Part& strategy, io::Node const& from);
 

@@ -80,6 +80,7 @@ class TorchtitanReader {
     refuse_other_parallelism();
     read_strategy();
     read_batches();
+    read_mesh();
     read_types();
     read_optimizer();
     read_recompute();
@@ -97,13 +98,55 @@ class TorchtitanReader {
   }
 
   void refuse_other_parallelism() const {
-    refuse_parallelism(find({{"parallelism", "tensor_parallel_degree"}, {"training", "tensor_parallel_degree"}}),
-                       "tensor");
-    refuse_parallelism(
-        find({{"parallelism", "pipeline_parallel_degree"}, {"experimental", "pipeline_parallel_degree"}}), "pipeline");
     refuse_parallelism(find({{"parallelism", "context_parallel_degree"}, {"experimental", "context_parallel_degree"}}),
                        "context");
     refuse_parallelism(find({{"parallelism", "expert_parallel_degree"}}), "expert");
+  }
+
+  [[nodiscard]] std::optional<io::Node> tensor() const {
+    return find({{"parallelism", "tensor_parallel_degree"}, {"training", "tensor_parallel_degree"}});
+  }
+  [[nodiscard]] std::optional<io::Node> pipeline() const {
+    return find({{"parallelism", "pipeline_parallel_degree"}, {"experimental", "pipeline_parallel_degree"}});
+  }
+  static std::int64_t degree(std::optional<io::Node> const& node) { return node ? node->integer_from(1) : 1; }
+
+  /// Schedules with several stages on a rank have two, unless layers_per_stage says more
+  /// (torchtitan/distributed/pipeline_parallel.py). A micro-batch of a pipeline is cut from the rank's batch.
+  void read_mesh() {
+    auto parallel = Part{"parallel"};
+    if (degree(tensor()) > 1) parallel.put("tensor", *tensor());
+    if (degree(pipeline()) > 1) {
+      parallel.put("pipeline", *pipeline());
+      read_schedule(parallel);
+      auto const size = find({{"parallelism", "pipeline_parallel_microbatch_size"}});
+      auto const batch = find({{"training", "local_batch_size"}, {"training", "batch_size"}});
+      auto const count = (batch ? batch->integer_from(1) : 8) / (size ? size->integer_from(1) : 1);
+      out_.training.put("micro_batch", size.value_or(*pipeline()), size ? size->integer_from(1) : 1);
+      if (!out_.training.has("global_batch"))
+        out_.training.put("gradient_accumulation", size.value_or(*pipeline()), std::max(count, std::int64_t{1}));
+    }
+    if (!parallel.node().members().empty()) out_.strategy.put("parallel", parallel.node());
+  }
+
+  void read_schedule(Part& parallel) {
+    constexpr auto kNames =
+        std::to_array<std::pair<std::string_view, std::string_view>>({{"1F1B", "1f1b"},
+                                                                      {"GPipe", "gpipe"},
+                                                                      {"Interleaved1F1B", "interleaved-1f1b"},
+                                                                      {"InterleavedZeroBubble", "interleaved-zb1p"},
+                                                                      {"ZBVZeroBubble", "zbv"},
+                                                                      {"DualPipeV", "dualpipev"}});
+    auto const schedule =
+        find({{"parallelism", "pipeline_parallel_schedule"}, {"experimental", "pipeline_parallel_schedule"}});
+    if (!schedule) return parallel.put("schedule", *pipeline(), "1f1b");
+    auto const known =
+        std::ranges::find(kNames, schedule->string(), &std::pair<std::string_view, std::string_view>::first);
+    if (known == kNames.end())
+      schedule->fail(fmt::format("found {}, which is not modelled yet", quoted(schedule->string())),
+                     "use 1F1B, GPipe, Interleaved1F1B, InterleavedZeroBubble, ZBVZeroBubble or DualPipeV");
+    parallel.put("schedule", *schedule, known->second);
+    if (known->second.starts_with("interleaved")) parallel.put("chunks", *schedule, std::int64_t{2});
   }
 
   /// Sharding is fully_shard, -1 over all that replication leaves; without sharding it is DDP.
@@ -121,7 +164,9 @@ class TorchtitanReader {
     if (replicas > kMostRanks || shards > kMostRanks)
       (shards > kMostRanks ? shard : replicate)->fail("found a degree beyond any cluster", "lower it");
     auto const is_ddp = (type && type->string() == "ddp") || (shards == 1 && replicas > 1);
-    auto const ranks = shards * replicas;
+    auto const of_model = degree(tensor()) * degree(pipeline());
+    if (of_model > kMostRanks) tensor().value_or(*pipeline()).fail("found a degree beyond any cluster", "lower it");
+    auto const ranks = shards * replicas * of_model;
     out_.strategy.put("name", shard.value_or(config_), is_ddp ? "ddp" : "fsdp2");
     if (shards > 0) out_.strategy.put("ranks", *shard, ranks);
     if (!is_ddp) read_sharding(shards, replicas, shard, replicate);

@@ -17,9 +17,29 @@ namespace twinstep::strategies {
 namespace {
 
 /// What is counted from one up, so that a date, a fraction or a negative number is refused where it stands.
-constexpr auto kCounts =
-    std::to_array<std::string_view>({"micro_batch", "global_batch", "gradient_accumulation", "sequence_length", "ranks",
-                                     "nodes", "shard_group", "replicas"});
+constexpr auto kCounts = std::to_array<std::string_view>({"micro_batch",
+                                                          "global_batch",
+                                                          "gradient_accumulation",
+                                                          "sequence_length",
+                                                          "ranks",
+                                                          "nodes",
+                                                          "shard_group",
+                                                          "replicas",
+                                                          "tensor",
+                                                          "pipeline",
+                                                          "chunks",
+                                                          "micro_batch_group",
+                                                          "layers",
+                                                          "hidden",
+                                                          "heads",
+                                                          "kv_heads",
+                                                          "head_size",
+                                                          "ffn",
+                                                          "vocabulary",
+                                                          "max_sequence_length",
+                                                          "first",
+                                                          "segment",
+                                                          "bucket_size"});
 
 /// Makes values that messages place where `from` stands.
 io::Maker maker_at(io::Node const& from) {
@@ -67,6 +87,9 @@ UsersFile read_users_file(UsersFormat format, io::Source source, io::ReadText co
       return read_deepspeed(io::parse(std::move(source), io::Dialect::kForeign));
     case UsersFormat::kAccelerate: return read_accelerate(io::parse_yaml(std::move(source)), directory, read);
     case UsersFormat::kTorchtitan: return read_torchtitan(io::parse_toml(std::move(source)));
+    case UsersFormat::kMegatron:
+      io::no_larger(source.name, source.text, io::kLargestConfiguration);
+      return read_megatron(source);
   }
   TWINSTEP_UNREACHABLE("every format has its reader");
 }
@@ -76,6 +99,7 @@ std::string_view scenario_key(UsersFormat format) {
     case UsersFormat::kDeepSpeed: return "deepspeed_config";
     case UsersFormat::kAccelerate: return "accelerate_config";
     case UsersFormat::kTorchtitan: return "torchtitan_config";
+    case UsersFormat::kMegatron: return "megatron_config";
   }
   TWINSTEP_UNREACHABLE("every format has its key");
 }

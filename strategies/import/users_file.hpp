@@ -50,7 +50,7 @@ struct UsersFile {
 };
 
 /// Which program's.
-enum class UsersFormat : std::uint8_t { kDeepSpeed, kAccelerate, kTorchtitan };
+enum class UsersFormat : std::uint8_t { kDeepSpeed, kAccelerate, kTorchtitan, kMegatron };
 
 /// Reads a text; files that it names are looked for beside it, and `read` gives theirs. Throws InputError: a file of
 /// another kind, a value that cannot be, parallelism that is not modelled.

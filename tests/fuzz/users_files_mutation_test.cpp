@@ -45,6 +45,7 @@ TEST_CASE("damaged configurations of other programs become plans or one line", "
   fuzz(UsersFormat::kDeepSpeed, "deepspeed-zero3.json", 1);
   fuzz(UsersFormat::kAccelerate, "accelerate-fsdp.yaml", 2);
   fuzz(UsersFormat::kTorchtitan, "torchtitan-llama.toml", 3);
+  fuzz(UsersFormat::kMegatron, "megatron-7b.sh", 4);
 }
 
 TEST_CASE("configurations that nest without end or are long for nothing are refused in a moment", "[fuzz]") {
@@ -55,7 +56,9 @@ TEST_CASE("configurations that nest without end or are long for nothing are refu
   auto dotted = std::string{"a"};
   while (dotted.size() < 60'000) dotted += ".a";
   for (auto const& text : {each, dotted + " = 1", "[" + dotted + "]"})
-    for (auto const format : {UsersFormat::kDeepSpeed, UsersFormat::kAccelerate, UsersFormat::kTorchtitan}) try {
+    for (auto const format :
+         {UsersFormat::kDeepSpeed, UsersFormat::kAccelerate, UsersFormat::kTorchtitan, UsersFormat::kMegatron})
+      try {
         static_cast<void>(read_users_file(format, {"fuzz", text}));
         FAIL_CHECK("it was read");
       } catch (InputError const& error) {

@@ -27,6 +27,10 @@ UsersFile torchtitan(std::string const& text) {
   return read_users_file(UsersFormat::kTorchtitan, {"train.toml", text});
 }
 
+UsersFile megatron(std::string const& text) {
+  return read_users_file(UsersFormat::kMegatron, {"run.sh", text});
+}
+
 /// The plan of a file alone, for LLaMA-2-7B on 16 GPUs.
 Plan plan_of(UsersFile const& file) {
   return read_plan(file.training.node(), file.strategy.node(), llama_2_7b(), 16);
@@ -309,6 +313,46 @@ TEST_CASE("a model and flavor of torchtitan name a model", "[import]") {
   CHECK_THAT(refusal_of(torchtitan, "[model]\nname = 'qwen3'\nflavor = '30B-A3B'\n"), Contains("mixture of experts"));
 }
 
+// 32 layers over 2 stages are 16 each; 4 of them a virtual stage make 4 chunks. 16 ranks over 4 · 2 are 2
+// data-parallel.
+TEST_CASE("a Megatron-LM command line becomes a plan with its degrees", "[import][mesh]") {
+  auto const file = megatron(R"(#!/bin/bash
+    # a comment: --fp16
+    torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \
+      --tensor-model-parallel-size 4 --sequence-parallel --pipeline-model-parallel-size=2 \
+      --num-layers-per-virtual-pipeline-stage 4 --micro-batch-size 1 --global-batch-size 64 --seq-length 2048 \
+      --bf16 --use-distributed-optimizer --overlap-grad-reduce --clip-grad 0.0 --swiglu --vocab-size 32000 \
+      --recompute-granularity full --recompute-method uniform --recompute-num-layers 2 --tp-comm-overlap --lr 1e-4)");
+  auto const plan = plan_of(file);
+  CHECK(plan.strategy == MegatronOptions{.overlap_param_gather = false});
+  CHECK(plan.parallel.tensor == 4);
+  CHECK(plan.parallel.sequence);
+  CHECK(plan.parallel.pipeline.stages == 2);
+  CHECK(plan.parallel.pipeline.chunks == 4);
+  CHECK(plan.parallel.data == 2);
+  CHECK(accumulation(plan) == 32);
+  CHECK_FALSE(plan.states.clips_gradients);
+  CHECK(plan.kernels.recompute == Recompute::kFull);
+  CHECK(plan.kernels.recompute_scope.segment == 2);
+  REQUIRE(file.warnings.size() == 1);  // what matters and is not modelled
+  CHECK_THAT(file.warnings.front(), Contains("tp-comm-overlap"));
+  CHECK(file.model.node().at("family").string() == "llama");
+  CHECK(file.model.node().at("ffn").integer() == 10880);  // 4096 · 8/3, rounded down to 64
+}
+
+// torchtitan: local_batch_size 8 in micro-batches of 1; 16 ranks over tensor 2 and 4 stages leave 2 to shard.
+TEST_CASE("degrees of torchtitan become those of the plan", "[import][mesh]") {
+  auto const plan =
+      plan_of(torchtitan("[training]\nlocal_batch_size = 8\nseq_len = 2048\n[parallelism]\ntensor_parallel_degree = 2\n"
+                         "pipeline_parallel_degree = 4\npipeline_parallel_schedule = 'Interleaved1F1B'\n"));
+  CHECK(plan.parallel.tensor == 2);
+  CHECK(plan.parallel.sequence);
+  CHECK(plan.parallel.pipeline.stages == 4);
+  CHECK(plan.parallel.pipeline.chunks == 2);
+  CHECK(plan.parallel.data == 2);
+  CHECK(accumulation(plan) == 8);
+}
+
 TEST_CASE("float8 and torch.compile of torchtitan are read or left open", "[import]") {
   auto const file = torchtitan(
       "[model]\nconverters = ['float8']\n[float8]\nrecipe_name = 'rowwise'\n"
@@ -322,10 +366,13 @@ TEST_CASE("float8 and torch.compile of torchtitan are read or left open", "[impo
 }
 
 TEST_CASE("parallelism that is not modelled, and impossible values, are refused at their place", "[import]") {
-  CHECK_THAT(refusal_of(torchtitan, "[parallelism]\ntensor_parallel_degree = 4\n"),
-             Catch::StartsWith("train.toml:2:26: ") && Contains("tensor parallelism of degree 4") &&
+  CHECK_THAT(refusal_of(torchtitan, "[parallelism]\ncontext_parallel_degree = 4\n"),
+             Catch::StartsWith("train.toml:2:27: ") && Contains("context parallelism of degree 4") &&
                  Contains("not modelled yet"));
-  CHECK_THAT(refusal_of(torchtitan, "[experimental]\npipeline_parallel_degree = 2\n"), Contains("pipeline"));
+  CHECK_THAT(refusal_of(megatron, "--tensor-model-parallel-size 2 --context-parallel-size 2"),
+             Catch::StartsWith("run.sh:1: --context-parallel-size: ") && Contains("context parallelism of degree 2"));
+  CHECK_THAT(refusal_of(megatron, "--bf16\n--tensor-model-parallel-size $TP"),
+             Contains("$TP\", a variable of the shell"));
   CHECK_THAT(refusal_of(torchtitan, "[activation_checkpoint]\nmode = \"some\"\n"), Contains("none, full, selective"));
   CHECK_THAT(refusal_of(accelerate, "distributed_type: MEGATRON_LM\n"), Catch::StartsWith("fsdp.yaml:1:19: "));
   CHECK_THAT(refusal_of(accelerate, "distributed_type: FSDP\nfsdp_config: {fsdp_sharding_strategy: 7}\n"),
