@@ -53,7 +53,10 @@ std::vector<Kernel> hollow_kernels(std::vector<Kernel> const& kernels, std::vect
         std::ranges::all_of(accesses, [](SlotAccess access) { return access.mode == program::AccessMode::kRead; });
     if (only_reads && of == next) continue;
     next = of;
-    hollow.push_back({.name = {}, .work = program::Elementwise{}, .accesses = std::move(accesses), .launches = 0});
+    hollow.push_back({.name = {},
+                      .work = program::Elementwise{.family = program::KernelFamily::kModel},
+                      .accesses = std::move(accesses),
+                      .launches = 0});
   }
   std::ranges::reverse(hollow);
   return hollow;

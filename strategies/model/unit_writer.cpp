@@ -1,6 +1,7 @@
 #include "strategies/model/unit_writer.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "sim/base/check.hpp"
@@ -66,6 +67,8 @@ void UnitWriter::backward(std::string name, UnitCollective collective, Accesses 
 program::Elementwise UnitWriter::memory_bound(program::Function function, std::int64_t elements, int passes,
                                               int extra_bytes) const {
   auto const bytes = passes * static_cast<int>(size_of(shape_.compute_type).count()) + extra_bytes;
+  // Rows of sequences that no memory holds are not described.
+  if (shape_.sequence_length > std::numeric_limits<std::int32_t>::max()) function = program::Function::kCostOnly;
   return {function, elements, bytes, shape_.compute_type, program::KernelFamily::kModel};
 }
 
