@@ -43,7 +43,7 @@ void add_import(CLI::App& command, int& exit_code) {
   add("deepspeed", "A scenario from a DeepSpeed JSON", Source::kDeepSpeed);
   add("accelerate", "A scenario from an accelerate YAML", Source::kAccelerate);
   add("torchtitan", "A scenario from a torchtitan TOML", Source::kTorchtitan);
-  add("megatron", "A scenario from a Megatron-LM command line or script", Source::kMegatron);
+  add("megatron", "A scenario from Megatron-LM flags", Source::kMegatron);
   add("hf-config", "A scenario from a model's config.json", Source::kHfConfig);
 }
 
