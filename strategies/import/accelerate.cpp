@@ -247,11 +247,7 @@ class AccelerateReader {
                              "parallelism_config_tp_size", "parallelism_config_cp_size", "parallelism_config_sp_size",
                              "parallelism_config_cp_comm_strategy", "parallelism_config_cp_backend",
                              "parallelism_config_sp_backend"});
-    if (auto const tensor = parallelism->find("parallelism_config_tp_size"); tensor && tensor->integer_from(1) > 1) {
-      auto parallel = Part{"parallel"};
-      parallel.put("tensor", *tensor);
-      out_.strategy.put("parallel", parallel.node());
-    }
+    put_tensor_ranks(out_.strategy, parallelism->find("parallelism_config_tp_size"));
     refuse_parallelism(parallelism->find("parallelism_config_cp_size"), "context");
     refuse_parallelism(parallelism->find("parallelism_config_sp_size"), "sequence");
     auto const replicas = parallelism->find("parallelism_config_dp_replicate_size");

@@ -112,7 +112,7 @@ class DeepSpeedReader {
 
   UsersFile read() {
     report_keys(config_, kDeepSpeedKeys, out_.warnings);
-    refuse_other_parallelism();
+    read_parallelism();
     read_stage();
     read_batches();
     read_precision();
@@ -124,12 +124,13 @@ class DeepSpeedReader {
   }
 
  private:
-  void refuse_other_parallelism() const {
-    auto const refuse = [](std::optional<io::Node> const& degree, std::string_view kind) {
-      if (degree && !is_auto(*degree)) refuse_parallelism(degree, kind);
-    };
-    refuse(find_in(config_, "tensor_parallel", "autotp_size"), "tensor");
-    refuse(config_.find("sequence_parallel_size"), "sequence");
+  /// Stages of a pipeline are made in code (deepspeed/runtime/pipe/module.py). No degree of tensor parallelism, or 0,
+  /// is none (deepspeed/runtime/tensor_parallel/config.py).
+  void read_parallelism() {
+    auto const tensor = find_in(config_, "tensor_parallel", "autotp_size");
+    if (tensor && !is_auto(*tensor) && tensor->integer() != 0) put_tensor_ranks(out_.strategy, tensor);
+    auto const sequence = config_.find("sequence_parallel_size");
+    if (sequence && !is_auto(*sequence)) refuse_parallelism(sequence, "sequence");
   }
 
   void read_stage() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "strategies/import/users_file.hpp"
@@ -26,5 +27,8 @@ namespace twinstep::strategies {
 
 /// Offload of parameters, and of the optimizer with them, to the CPU: as FSDP does where `from` asks for it.
 void put_cpu_offload(Part& strategy, io::Node const& from);
+
+/// Ranks that share every layer, if there is more than one. Throws InputError for a degree below 1.
+void put_tensor_ranks(Part& strategy, std::optional<io::Node> const& degree);
 
 }  // namespace twinstep::strategies

@@ -22,6 +22,17 @@ constexpr auto kNotModelledOfTorchtitan = std::to_array<NotModelled>({
     {"fault_tolerance.enable", "there is one job", {}},
     {"parallelism.enable_compiled_autograd", "backward is PyTorch's", {}},
     {"parallelism.fsdp_disable_prefetch", "units are prefetched", {}},
+    {"experimental.enable_async_tensor_parallel", "collectives run between matrix products, not inside them", {}},
+    {"parallelism.enable_async_tensor_parallel", "collectives run between matrix products, not inside them", {}},
+    {"training.enable_async_tensor_parallel", "collectives run between matrix products, not inside them", {}},
+    {"parallelism.disable_loss_parallel", "the loss is split over the vocabulary", {}},
+    {"training.enable_loss_parallel", "the loss is split over the vocabulary", "true"},
+    {"experimental.pipeline_parallel_microbatches", "pipeline_parallel_microbatch_size says how many there are", {}},
+    {"experimental.pipeline_parallel_schedule_csv", "the schedule is one of those that have a name", {}},
+    {"experimental.pipeline_parallel_split_points", "layers are shared out evenly", {}},
+    {"parallelism.module_fqns_per_model_part", "layers are shared out evenly", {}},
+    {"parallelism.pipeline_parallel_schedule_csv", "the schedule is one of those that have a name", {}},
+    {"parallelism.pipeline_parallel_split_points", "layers are shared out evenly", {}},
     {"training.enable_compiled_autograd", "backward is PyTorch's", {}},
 });
 
@@ -37,6 +48,9 @@ constexpr auto kTorchtitanKeys = KnownKeys{
         parallelism.fsdp_reshard_after_forward parallelism.tensor_parallel_degree
         parallelism.pipeline_parallel_degree parallelism.context_parallel_degree parallelism.expert_parallel_degree
         parallelism.expert_tensor_parallel_degree
+        parallelism.pipeline_parallel_first_stage_less_layers parallelism.pipeline_parallel_last_stage_less_layers
+        parallelism.pipeline_parallel_layers_per_stage parallelism.pipeline_parallel_microbatch_size
+        parallelism.pipeline_parallel_schedule experimental.pipeline_parallel_schedule
         experimental.pipeline_parallel_degree experimental.context_parallel_degree
         activation_checkpoint.mode activation_checkpoint.selective_ac_option
         optimizer.name optimizer.momentum optimizer.implementation optimizer.fused optimizer.foreach
@@ -44,10 +58,8 @@ constexpr auto kTorchtitanKeys = KnownKeys{
     .no_matter = R"(
         checkpoint comm debug fault_tolerance job logging lr_scheduler memory_estimation metrics mx profiling
         validation compile.backend
-        experimental.custom_args_module experimental.custom_import experimental.enable_async_tensor_parallel
-        experimental.enable_compiled_autograd experimental.pipeline_parallel_microbatches
-        experimental.pipeline_parallel_schedule experimental.pipeline_parallel_schedule_csv
-        experimental.pipeline_parallel_split_points experimental.context_parallel_rotate_method
+        experimental.custom_args_module experimental.custom_import experimental.enable_compiled_autograd
+        experimental.context_parallel_rotate_method
         activation_checkpoint.debug activation_checkpoint.determinism_check
         activation_checkpoint.preserve_rng_state activation_checkpoint.memory_budget
         activation_checkpoint.visualize_memory_budget_pareto
@@ -55,14 +67,9 @@ constexpr auto kTorchtitanKeys = KnownKeys{
         float8.precompute_float8_dynamic_scale_for_fsdp
         model.hf_assets_path model.norm_type model.print_after_conversion model.tokenizer_path
         optimizer.beta1 optimizer.beta2 optimizer.eps optimizer.lr optimizer.weight_decay
-        parallelism.context_parallel_rotate_method parallelism.disable_loss_parallel
-        parallelism.enable_async_tensor_parallel parallelism.module_fqns_per_model_part
-        parallelism.pipeline_parallel_first_stage_less_layers parallelism.pipeline_parallel_last_stage_less_layers
-        parallelism.pipeline_parallel_layers_per_stage parallelism.pipeline_parallel_microbatch_size
-        parallelism.pipeline_parallel_schedule parallelism.pipeline_parallel_schedule_csv
-        parallelism.pipeline_parallel_split_points
+        parallelism.context_parallel_rotate_method
         training.dataset training.dataset_path training.debug_moe_force_load_balance training.deterministic
-        training.enable_async_tensor_parallel training.enable_loss_parallel training.gc_debug training.gc_freq
+        training.gc_debug training.gc_freq
         training.seed training.steps training.warmup_steps)",
     .not_modelled = kNotModelledOfTorchtitan,
 };
@@ -78,9 +85,9 @@ class TorchtitanReader {
     report_keys(uses_float8() ? config_ : io::without_member(config_, "float8"), kTorchtitanKeys, out_.warnings);
     read_model();
     refuse_other_parallelism();
+    read_parallelism();
     read_strategy();
     read_batches();
-    read_mesh();
     read_types();
     read_optimizer();
     read_recompute();
@@ -103,50 +110,87 @@ class TorchtitanReader {
     refuse_parallelism(find({{"parallelism", "expert_parallel_degree"}}), "expert");
   }
 
-  [[nodiscard]] std::optional<io::Node> tensor() const {
-    return find({{"parallelism", "tensor_parallel_degree"}, {"training", "tensor_parallel_degree"}});
-  }
-  [[nodiscard]] std::optional<io::Node> pipeline() const {
-    return find({{"parallelism", "pipeline_parallel_degree"}, {"experimental", "pipeline_parallel_degree"}});
-  }
-  static std::int64_t degree(std::optional<io::Node> const& node) { return node ? node->integer_from(1) : 1; }
-
-  /// Schedules with several stages on a rank have two, unless layers_per_stage says more
-  /// (torchtitan/distributed/pipeline_parallel.py). A micro-batch of a pipeline is cut from the rank's batch.
-  void read_mesh() {
+  /// Layers' inputs are split along the sequence wherever there is a tensor degree, as our default for PyTorch is.
+  void read_parallelism() {
+    auto const tensor = find({{"parallelism", "tensor_parallel_degree"}, {"training", "tensor_parallel_degree"}});
+    auto const stages =
+        find({{"parallelism", "pipeline_parallel_degree"}, {"experimental", "pipeline_parallel_degree"}});
     auto parallel = Part{"parallel"};
-    if (degree(tensor()) > 1) parallel.put("tensor", *tensor());
-    if (degree(pipeline()) > 1) {
-      parallel.put("pipeline", *pipeline());
-      read_schedule(parallel);
-      auto const size = find({{"parallelism", "pipeline_parallel_microbatch_size"}});
-      auto const batch = find({{"training", "local_batch_size"}, {"training", "batch_size"}});
-      auto const count = (batch ? batch->integer_from(1) : 8) / (size ? size->integer_from(1) : 1);
-      out_.training.put("micro_batch", size.value_or(*pipeline()), size ? size->integer_from(1) : 1);
-      if (!out_.training.has("global_batch"))
-        out_.training.put("gradient_accumulation", size.value_or(*pipeline()), std::max(count, std::int64_t{1}));
+    tensor_ = tensor ? tensor->integer_from(1) : 1;
+    stages_ = stages ? stages->integer_from(1) : 1;
+    if (tensor_ > kMostRanks || stages_ > kMostRanks)
+      (tensor_ > kMostRanks ? tensor : stages)->fail("found a degree beyond any cluster", "lower it");
+    if (tensor_ > 1) parallel.put("tensor", *tensor);
+    if (stages_ > 1) {
+      parallel.put("pipeline", *stages);
+      read_schedule(*stages, parallel);
+      put_counted(parallel, "pipeline_parallel_first_stage_less_layers", "embedding_counts");
+      put_counted(parallel, "pipeline_parallel_last_stage_less_layers", "head_counts");
     }
     if (!parallel.node().members().empty()) out_.strategy.put("parallel", parallel.node());
   }
 
-  void read_schedule(Part& parallel) {
-    constexpr auto kNames =
-        std::to_array<std::pair<std::string_view, std::string_view>>({{"1F1B", "1f1b"},
-                                                                      {"GPipe", "gpipe"},
-                                                                      {"Interleaved1F1B", "interleaved-1f1b"},
-                                                                      {"InterleavedZeroBubble", "interleaved-zb1p"},
-                                                                      {"ZBVZeroBubble", "zbv"},
-                                                                      {"DualPipeV", "dualpipev"}});
-    auto const schedule =
+  /// Names of PyTorch's classes (torch/distributed/pipelining/schedules.py, get_schedule_class). Those with several
+  /// stages a rank have two, unless the file says how many layers a stage has.
+  void read_schedule(io::Node const& stages, Part& parallel) {
+    struct Schedule {
+      std::string_view theirs, ours;
+      bool has_chunks;
+    };
+    constexpr auto kSchedules = std::to_array<Schedule>({{"1F1B", "1f1b", false},
+                                                         {"GPipe", "gpipe", false},
+                                                         {"Interleaved1F1B", "interleaved-1f1b", true},
+                                                         {"InterleavedZeroBubble", "interleaved-zb1p", true},
+                                                         {"ZBVZeroBubble", "zbv", true},
+                                                         {"DualPipeV", "dualpipev", true}});
+    auto const name =
         find({{"parallelism", "pipeline_parallel_schedule"}, {"experimental", "pipeline_parallel_schedule"}});
-    if (!schedule) return parallel.put("schedule", *pipeline(), "1f1b");
-    auto const known =
-        std::ranges::find(kNames, schedule->string(), &std::pair<std::string_view, std::string_view>::first);
-    if (known == kNames.end())
-      schedule->fail(fmt::format("found {}, which is not modelled yet", quoted(schedule->string())),
-                     "use 1F1B, GPipe, Interleaved1F1B, InterleavedZeroBubble, ZBVZeroBubble or DualPipeV");
-    parallel.put("schedule", *schedule, known->second);
-    if (known->second.starts_with("interleaved")) parallel.put("chunks", *schedule, std::int64_t{2});
+    auto const word = name ? name->string() : std::string_view{"1F1B"};
+    auto const schedule = std::ranges::find(kSchedules, word, &Schedule::theirs);
+    if (schedule == kSchedules.end()) {
+      auto names = std::vector<std::string_view>{};
+      for (auto const& each : kSchedules) names.push_back(each.theirs);
+      name->fail(fmt::format("found {}, expected one of {}", quoted(word), fmt::join(names, ", ")),
+                 "the others are not modelled yet");
+    }
+    parallel.put("schedule", name.value_or(stages), schedule->ours);
+    if (schedule->has_chunks) put_chunks(name.value_or(stages), parallel);
+  }
+
+  /// Stages are ⌈(layers + embedding + head) / layers of a stage⌉ (torchtitan/distributed/pipeline_parallel.py).
+  void put_chunks(io::Node const& schedule, Part& parallel) {
+    auto const each = find({{"parallelism", "pipeline_parallel_layers_per_stage"}});
+    if (!each) return parallel.put("chunks", schedule, std::int64_t{2});
+    auto const of_stage = each->integer_from(1);
+    if (!out_.model.has("layers")) {
+      out_.open.push_back({"strategy", "parallel",
+                           at_place_of(*each,
+                                       "needs a model whose layers are known: give the \"chunks\" of the strategy's "
+                                       "\"parallel\"; 2 are taken")});
+      return parallel.put("chunks", schedule, std::int64_t{2});
+    }
+    auto const layers = out_.model.node().at("layers").integer() +
+                        weight_of("pipeline_parallel_first_stage_less_layers") +
+                        weight_of("pipeline_parallel_last_stage_less_layers");
+    auto const parts = (layers - 1) / of_stage + 1;
+    if (parts % stages_ != 0)
+      each->fail(fmt::format("found {} layers a stage, which makes {} stages on {} ranks", of_stage, parts, stages_),
+                 "use a number that makes as many on each rank");
+    parallel.put("chunks", *each, parts / stages_);
+  }
+
+  /// How many layers embedding or head count as: 1 unless the file says otherwise.
+  [[nodiscard]] std::int64_t weight_of(char const* key) const {
+    auto const weight = find({{"parallelism", key}});
+    return weight ? std::clamp(weight->integer_from(0), std::int64_t{0}, kMostRanks) : 1;
+  }
+
+  void put_counted(Part& parallel, char const* key, std::string_view ours) {
+    auto const weight = find({{"parallelism", key}});
+    if (!weight) return;
+    parallel.put(ours, *weight, weight_of(key) > 0);
+    if (weight_of(key) > 1)
+      out_.warnings.push_back(at_place_of(*weight, "is not modelled: embedding and head count as one layer each"));
   }
 
   /// Sharding is fully_shard, -1 over all that replication leaves; without sharding it is DDP.
@@ -164,11 +208,10 @@ class TorchtitanReader {
     if (replicas > kMostRanks || shards > kMostRanks)
       (shards > kMostRanks ? shard : replicate)->fail("found a degree beyond any cluster", "lower it");
     auto const is_ddp = (type && type->string() == "ddp") || (shards == 1 && replicas > 1);
-    auto const of_model = degree(tensor()) * degree(pipeline());
-    if (of_model > kMostRanks) tensor().value_or(*pipeline()).fail("found a degree beyond any cluster", "lower it");
-    auto const ranks = shards * replicas * of_model;
+    auto const ranks = static_cast<double>(shards * replicas) * static_cast<double>(tensor_ * stages_);
+    if (ranks > 1e15) shard->fail("found degrees beyond any cluster", "lower them");
     out_.strategy.put("name", shard.value_or(config_), is_ddp ? "ddp" : "fsdp2");
-    if (shards > 0) out_.strategy.put("ranks", *shard, ranks);
+    if (shards > 0) out_.strategy.put("ranks", *shard, static_cast<std::int64_t>(ranks));
     if (!is_ddp) read_sharding(shards, replicas, shard, replicate);
     if (auto const offload = find({{"training", "enable_cpu_offload"}}); offload && offload->boolean())
       put_cpu_offload(out_.strategy, *offload);
@@ -191,8 +234,13 @@ class TorchtitanReader {
 
   void read_batches() {
     auto const micro = find({{"training", "local_batch_size"}, {"training", "batch_size"}});
-    if (micro) out_.training.put("micro_batch", *micro);
-    if (!micro) out_.training.put("micro_batch", config_, std::int64_t{8});  // torchtitan's default
+    auto const local = micro ? micro->integer_from(1) : 8;  // torchtitan's default
+    if (stages_ > 1)
+      put_pipelined(micro.value_or(config_), local);
+    else if (micro)
+      out_.training.put("micro_batch", *micro);
+    else
+      out_.training.put("micro_batch", config_, local);
     if (auto const global = find({{"training", "global_batch_size"}}); global && global->integer() != -1)
       out_.training.put("global_batch", *global);
     if (auto const length = find({{"training", "seq_len"}}))
@@ -201,6 +249,18 @@ class TorchtitanReader {
       out_.training.put("sequence_length", config_, std::int64_t{2048});  // likewise
     auto const norm = find({{"training", "max_norm"}});
     out_.training.put("clip_gradients", norm.value_or(config_), !norm || norm->number() > 0);
+  }
+
+  /// A pipeline cuts a rank's batch into micro-batches, of one sequence unless the file says otherwise.
+  void put_pipelined(io::Node const& place, std::int64_t local) {
+    auto const size = find({{"parallelism", "pipeline_parallel_microbatch_size"}});
+    auto const of_micro = size ? size->integer_from(1) : 1;
+    if (local % of_micro != 0)
+      size->fail(fmt::format("found micro-batches of {} for the {} sequences of a rank", of_micro, local),
+                 "use a divisor of them");
+    out_.training.put("micro_batch", size.value_or(place), of_micro);
+    auto const global = find({{"training", "global_batch_size"}});
+    if (!global || global->integer() == -1) out_.training.put("gradient_accumulation", place, local / of_micro);
   }
 
   /// Our name of a PyTorch type.
@@ -343,6 +403,8 @@ class TorchtitanReader {
 
   io::Node config_;
   UsersFile out_;
+  std::int64_t tensor_ = 1;
+  std::int64_t stages_ = 1;
 };
 
 }  // namespace

@@ -79,6 +79,13 @@ void put_cpu_offload(Part& strategy, io::Node const& from) {
   strategy.put("offload", offload.node());
 }
 
+void put_tensor_ranks(Part& strategy, std::optional<io::Node> const& degree) {
+  if (!degree || degree->integer_from(1) == 1) return;
+  auto parallel = Part{"parallel"};
+  parallel.put("tensor", *degree);
+  strategy.put("parallel", parallel.node());
+}
+
 UsersFile read_users_file(UsersFormat format, io::Source source, io::ReadText const& read) {
   auto const directory = std::filesystem::path{source.name}.parent_path().string();
   switch (format) {

@@ -365,6 +365,53 @@ TEST_CASE("float8 and torch.compile of torchtitan are read or left open", "[impo
   CHECK_THAT(file.open[0].warning, Contains("pytorch-compiled"));
 }
 
+TEST_CASE("tensor ranks of torchtitan, accelerate and DeepSpeed share every layer", "[import]") {
+  auto const two = plan_of(torchtitan("[parallelism]\ntensor_parallel_degree = 2\n"));
+  CHECK(two.parallel.tensor == 2);
+  CHECK(two.parallel.sequence);   // torchtitan/models/llama3/infra/parallelize.py, SequenceParallel
+  CHECK(two.parallel.data == 8);  // 16 GPUs
+  auto const shards =
+      plan_of(torchtitan("[parallelism]\ndata_parallel_shard_degree = 4\ntensor_parallel_degree = 2\n"));
+  CHECK(shards.parallel.world() == 8);
+  CHECK(plan_of(accelerate("distributed_type: FSDP\nmixed_precision: bf16\nfsdp_config: {fsdp_version: 2}\n"
+                           "parallelism_config: {parallelism_config_tp_size: 4}\n"))
+            .parallel.tensor == 4);
+  CHECK(plan_of(deepspeed(R"({"zero_optimization": {"stage": 1}, "tensor_parallel": {"autotp_size": 4}})"))
+            .parallel.tensor == 4);
+  CHECK(plan_of(deepspeed(R"({"zero_optimization": {"stage": 1}, "tensor_parallel": {"autotp_size": 0}})"))
+            .parallel.tensor == 1);
+}
+
+TEST_CASE("torchtitan's pipelines have stages, a schedule and micro-batches", "[import]") {
+  constexpr auto kDdp = "[parallelism]\ndata_parallel_shard_degree = 1\ndata_parallel_replicate_degree = 2\n";
+  auto const plan = plan_of(torchtitan(std::string{kDdp} +
+                                       "pipeline_parallel_degree = 4\npipeline_parallel_schedule = 'Interleaved1F1B'\n"
+                                       "pipeline_parallel_microbatch_size = 2\n[training]\nlocal_batch_size = 16\n"));
+  CHECK(plan.parallel.pipeline.stages == 4);
+  CHECK(plan.parallel.pipeline.chunks == 2);
+  CHECK(plan.parallel.pipeline.schedule == PipelineSchedule::kInterleaved);
+  CHECK(plan.parallel.pipeline.counts_head);
+  CHECK(plan.parallel.data == 2);
+  CHECK(plan.batch.micro_batch == 2);
+  CHECK(accumulation(plan) == 8);  // 16 sequences of a rank, two at a time
+  // 32 layers, embedding and head: ⌈34 / 5⌉ = 7 stages are not as many on each of 4 ranks; ⌈34 / 3⌉ = 12 are 3.
+  auto const llama =
+      std::string{kDdp} + "pipeline_parallel_degree = 4\npipeline_parallel_schedule = 'Interleaved1F1B'\n";
+  auto const model = std::string{"[model]\nname = 'llama3'\nflavor = '8B'\n"};
+  CHECK(plan_of(torchtitan(llama + "pipeline_parallel_layers_per_stage = 3\n" + model)).parallel.pipeline.chunks == 3);
+  CHECK_THAT(refusal_of(torchtitan, llama + "pipeline_parallel_layers_per_stage = 5\n" + model),
+             Catch::StartsWith("train.toml:6:") && Contains("makes 7 stages on 4 ranks"));
+  CHECK_THAT(refusal_of(torchtitan,
+                        std::string{kDdp} + "pipeline_parallel_degree = 2\npipeline_parallel_schedule = 'LoopedBFS'\n"),
+             Catch::StartsWith("train.toml:5:") && Contains("not modelled yet"));
+  CHECK_THAT(refusal_of(torchtitan, std::string{kDdp} + "pipeline_parallel_degree = 2\n"
+                                                        "pipeline_parallel_microbatch_size = 3\n"),
+             Contains("micro-batches of 3 for the 8 sequences"));
+  auto const async = torchtitan("[parallelism]\nenable_async_tensor_parallel = true\n");
+  REQUIRE(async.warnings.size() == 1);
+  CHECK_THAT(async.warnings[0], Contains("enable_async_tensor_parallel is not modelled"));
+}
+
 TEST_CASE("parallelism that is not modelled, and impossible values, are refused at their place", "[import]") {
   CHECK_THAT(refusal_of(torchtitan, "[parallelism]\ncontext_parallel_degree = 4\n"),
              Catch::StartsWith("train.toml:2:27: ") && Contains("context parallelism of degree 4") &&
@@ -373,6 +420,8 @@ TEST_CASE("parallelism that is not modelled, and impossible values, are refused 
              Catch::StartsWith("run.sh:1: --context-parallel-size: ") && Contains("context parallelism of degree 2"));
   CHECK_THAT(refusal_of(megatron, "--bf16\n--tensor-model-parallel-size $TP"),
              Contains("$TP\", a variable of the shell"));
+  CHECK_THAT(refusal_of(torchtitan, "[parallelism]\ntensor_parallel_degree = 0\n"),
+             Catch::StartsWith("train.toml:2:26: "));
   CHECK_THAT(refusal_of(torchtitan, "[activation_checkpoint]\nmode = \"some\"\n"), Contains("none, full, selective"));
   CHECK_THAT(refusal_of(accelerate, "distributed_type: MEGATRON_LM\n"), Catch::StartsWith("fsdp.yaml:1:19: "));
   CHECK_THAT(refusal_of(accelerate, "distributed_type: FSDP\nfsdp_config: {fsdp_sharding_strategy: 7}\n"),
