@@ -88,6 +88,7 @@ ask import.nccl-tests import nccl-tests tests/fixtures/nccl_tests.log
 ask import.deepspeed import deepspeed examples/configs/deepspeed-zero3.json
 ask import.accelerate import accelerate examples/configs/accelerate-fsdp.yaml
 ask import.torchtitan import torchtitan examples/configs/torchtitan-llama.toml
+ask import.megatron import megatron examples/configs/megatron-7b.sh
 for model in examples/models/*/config.json; do ask "import.hf.$(basename "$(dirname "$model")")" import hf-config "$model"; done
 ask validate.log validate collectives tests/fixtures/nccl_tests.log --cluster dgx-a100-hdr
 ask validate.collectives validate collectives tests/accuracy/collectives.json

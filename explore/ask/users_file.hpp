@@ -10,8 +10,8 @@
 namespace twinstep::explore {
 
 /// The training and one strategy of a scenario, with the user's file that the strategy may name ("deepspeed_config",
-/// "accelerate_config", "torchtitan_config", relative to `folder`) under the scenario's own values. Appends to
-/// `warnings` what of the file is not simulated, and what it leaves open and `document` does not say either.
+/// "accelerate_config", "torchtitan_config", "megatron_config", relative to `folder`) under the scenario's own values.
+/// Appends to `warnings` what of the file is not simulated, and what it leaves open and `document` does not say either.
 /// Throws InputError.
 [[nodiscard]] Written with_users_file(io::Node const& document, io::Node const& strategy, std::string const& folder,
                                       Parts& parts, std::vector<std::string>& warnings);

@@ -3,10 +3,11 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/io/document.hpp"
 
-/// YAML and TOML as the same documents as JSON, so that what reads them points at files and lines too.
+/// YAML, TOML and command lines as the same documents as JSON, so that what reads them points at files and lines too.
 namespace twinstep::io {
 
 /// Parses one YAML document. Plain scalars have the types that PyYAML gives them (`yes` is true, `null` is null), and
@@ -17,6 +18,13 @@ namespace twinstep::io {
 
 /// Parses a TOML document; dates and times become text. Throws InputError likewise.
 [[nodiscard]] Node parse_toml(Source source);
+
+/// The flags of a command line, of a file of arguments, or of a shell script that puts one together, as one object:
+/// "--num-layers 8" is {"num-layers": 8}, a flag alone is true, several values are an array, and "_" is "-". Flags
+/// count wherever they are written: in lists, in quoted texts and in every branch; of two the later one is taken, as
+/// argparse does, and `warnings` say so. Variables that the text itself sets are replaced; others stay as "${NAME}".
+/// Throws InputError for a text that no configuration is.
+[[nodiscard]] Node parse_arguments(Source source, std::vector<std::string>& warnings);
 
 /// The largest text of a configuration of another program, of a model's, and of a dump of one node.
 inline constexpr auto kLargestConfiguration = std::size_t{64} << 10;

@@ -15,7 +15,7 @@ twinstep_library(sim_io
 find_package(yaml-cpp REQUIRED)
 find_package(toml11 REQUIRED)
 twinstep_library(sim_io_formats ONCE_A_COMMAND
-  SOURCES io/foreign_tree.cpp io/toml.cpp io/yaml.cpp
+  SOURCES io/arguments.cpp io/foreign_tree.cpp io/toml.cpp io/yaml.cpp
   HEADERS io/foreign_tree.hpp io/other_formats.hpp
   DEPENDS sim_io
   PRIVATE yaml-cpp toml11::toml11)

@@ -21,9 +21,9 @@ namespace twinstep::strategies {
 /// [experimental]. Source: torchtitan/config/job_config.py, torchtitan/models/llama3/infra/parallelize.py.
 [[nodiscard]] UsersFile read_torchtitan(io::Node const& config);
 
-/// A Megatron-LM command line: the flags of pretrain_gpt.py, as they are typed or stand in a shell script. Source:
-/// megatron/training/arguments.py.
-[[nodiscard]] UsersFile read_megatron(io::Source const& source);
+/// Arguments of pretrain_gpt.py by their names without dashes, and torchrun's beside them; `warnings`: what was found
+/// about them before. Source: megatron/training/arguments.py.
+[[nodiscard]] UsersFile read_megatron(io::Node const& arguments, std::vector<std::string> warnings);
 
 /// Offload of parameters, and of the optimizer with them, to the CPU: as FSDP does where `from` asks for it.
 void put_cpu_offload(Part& strategy, io::Node const& from);

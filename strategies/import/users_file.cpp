@@ -56,7 +56,8 @@ void Part::put(std::string_view key, io::Node const& value) {
   if (value.is(io::Node::Type::kNumber) && !std::isfinite(value.number()))
     value.fail(fmt::format("found {}, expected a finite number", value.number()), "write the number, or leave it out");
   constexpr std::int64_t kMost = std::int64_t{1} << 53;  // that is exact in every format; toml11 cuts at 2^63
-  if (std::ranges::find(kCounts, key) != kCounts.end() && value.integer_from(1) > kMost)
+  auto const is_count = std::ranges::find(kCounts, key) != kCounts.end() && !value.is(io::Node::Type::kArray);
+  if (is_count && value.integer_from(1) > kMost)
     value.fail(fmt::format("found {}, expected a number that can be counted to", value.integer()), "lower it");
   node_ = io::with_member(node_, key, value);
 }
@@ -94,9 +95,11 @@ UsersFile read_users_file(UsersFormat format, io::Source source, io::ReadText co
       return read_deepspeed(io::parse(std::move(source), io::Dialect::kForeign));
     case UsersFormat::kAccelerate: return read_accelerate(io::parse_yaml(std::move(source)), directory, read);
     case UsersFormat::kTorchtitan: return read_torchtitan(io::parse_toml(std::move(source)));
-    case UsersFormat::kMegatron:
-      io::no_larger(source.name, source.text, io::kLargestConfiguration);
-      return read_megatron(source);
+    case UsersFormat::kMegatron: {
+      auto warnings = std::vector<std::string>{};
+      auto const arguments = io::parse_arguments(std::move(source), warnings);
+      return read_megatron(arguments, std::move(warnings));
+    }
   }
   TWINSTEP_UNREACHABLE("every format has its reader");
 }

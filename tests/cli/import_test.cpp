@@ -119,6 +119,12 @@ TEST_CASE("import turns other programs' configurations into scenarios with blank
     CHECK(answer.exit_code == 0);
     CHECK(io::parse({"answer", answer.out}).at("step_time_s").number() > 0);
   }
+  // Megatron-LM's arguments are the model's too: 4 nodes are in the script, the machine is not.
+  auto const megatron =
+      run_twinstep({"import", "megatron", file("configs/megatron-7b.sh"), "--out", folder.path("ours.json")});
+  CHECK(megatron.exit_code == 0);
+  CHECK_THAT(megatron.err, Catch::Contains("fill in CLUSTER") && !Catch::Contains("PATH"));
+  CHECK(run_twinstep({"simulate", folder.path("ours.json"), "--set", "cluster.profile=dgx-h100-ndr"}).exit_code == 0);
   auto const model = run_twinstep({"import", "hf-config", file("models/llama-2-7b/config.json")});
   CHECK(model.exit_code == 0);
   CHECK(io::parse({"model", model.out}).at("training").at("sequence_length").integer() == 4096);
@@ -167,7 +173,7 @@ TEST_CASE("a scenario's own values go before those of the user's file, whose gap
 
 TEST_CASE("what is damaged, empty, binary or of another kind is one line, exit 2 and no file", "[cli][import]") {
   auto const source = GENERATE(values<std::string>({"nccl-topology", "nvidia-smi", "nccl-tests", "kineto", "step-times",
-                                                    "deepspeed", "accelerate", "torchtitan", "hf-config"}));
+                                                    "deepspeed", "accelerate", "torchtitan", "megatron", "hf-config"}));
   auto const folder = Scratch{};
   auto const trace = read_file(in_repository("tests/fixtures/kineto/rank0.json"));
   auto const binary = std::string{

@@ -322,6 +322,7 @@ TEST_CASE("a Megatron-LM command line becomes a plan with its degrees", "[import
       --tensor-model-parallel-size 4 --sequence-parallel --pipeline-model-parallel-size=2 \
       --num-layers-per-virtual-pipeline-stage 4 --micro-batch-size 1 --global-batch-size 64 --seq-length 2048 \
       --bf16 --use-distributed-optimizer --overlap-grad-reduce --clip-grad 0.0 --swiglu --vocab-size 32000 \
+      --normalization RMSNorm --position-embedding-type rope \
       --recompute-granularity full --recompute-method uniform --recompute-num-layers 2 --tp-comm-overlap --lr 1e-4)");
   auto const plan = plan_of(file);
   CHECK(plan.strategy == MegatronOptions{.overlap_param_gather = false});
@@ -338,6 +339,124 @@ TEST_CASE("a Megatron-LM command line becomes a plan with its degrees", "[import
   CHECK_THAT(file.warnings.front(), Contains("tp-comm-overlap"));
   CHECK(file.model.node().at("family").string() == "llama");
   CHECK(file.model.node().at("ffn").integer() == 10880);  // 4096 · 8/3, rounded down to 64
+}
+
+TEST_CASE("a script's own variables are replaced, and flags count wherever they are written", "[import]") {
+  auto const file = megatron(R"(
+    TP=${TP:-4}          # as many as a node has
+    PP="2"
+    OLD_ARGS="
+        --tensor-model-parallel-size $TP \
+        --bf16
+    "
+    NEW_ARGS=( "--clip-grad 0" --pipeline-model-parallel-size ${PP} )
+    NEW_ARGS+=(--lr -1 --split '99,1,0')
+    echo "Error: --fp16 is no flag here"
+    torchrun --nnodes=2 --nproc_per_node 8 pretrain_gpt.py $OLD_ARGS "${NEW_ARGS[@]}"         --micro-batch-size 1 --seq-length 4096 --data-path $DATA)");
+  auto const plan = plan_of(file);
+  CHECK(file.warnings.size() == 0);
+  CHECK(plan.parallel.tensor == 4);
+  CHECK(plan.parallel.pipeline.stages == 2);
+  CHECK(plan.parallel.world() == 16);
+  CHECK_FALSE(plan.parallel.sequence);
+  CHECK_FALSE(plan.states.clips_gradients);
+  CHECK(plan.kernels.precision == DataType::kBf16);
+  CHECK(file.cluster.node().at("nodes").integer() == 2);
+  auto const twice = megatron("--micro-batch-size 1 --micro-batch-size 2\n--train-iterz 5\n--seq-length 4096");
+  REQUIRE(twice.warnings.size() == 2);
+  CHECK_THAT(twice.warnings[0],
+             Catch::StartsWith("run.sh:1:41: --micro-batch-size is given a second time: 2 is taken"));
+  CHECK_THAT(twice.warnings[1], Contains(R"(did you mean "train-iters"?)"));
+  CHECK(plan_of(twice).batch.micro_batch == 2);
+}
+
+TEST_CASE("Megatron-LM's defaults hold where a flag does not stand", "[import]") {
+  auto const file = megatron("--micro-batch-size 2 --seq-length 4096 --bf16");
+  auto const plan = plan_of(file);
+  CHECK(plan.strategy == MegatronOptions{.use_distributed_optimizer = false,
+                                         .overlap_grad_reduce = false,
+                                         .overlap_param_gather = false,
+                                         .grad_reduce_in_fp32 = true});
+  CHECK(plan.states.clips_gradients);
+  CHECK(plan.states.optimizer == Optimizer::kAdamWFused);
+  CHECK(plan.kernels.recompute == Recompute::kNone);
+  CHECK(plan.batch.global_batch == 32);  // 2 on each of 16 ranks
+  CHECK_FALSE(plan_of(megatron("--micro-batch-size 1 --seq-length 4096 --fp16"))
+                  .strategy.get<MegatronOptions>()
+                  .grad_reduce_in_fp32);
+  auto const open = megatron("--bf16");
+  REQUIRE(open.open.size() == 2);
+  CHECK_THAT(open.open[0].warning, Contains("--micro-batch-size"));
+}
+
+TEST_CASE("a Megatron-LM pipeline has stages of as many layers as it is told", "[import][mesh]") {
+  auto const layers = [](std::string const& flags) {
+    return plan_of(megatron("--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --micro-batch-size 1 "
+                            "--global-batch-size 64 --seq-length 4096 --bf16 --pipeline-model-parallel-size 4 " +
+                            flags))
+        .parallel.pipeline;
+  };
+  using List = std::vector<std::int64_t>;
+  // 32 − 6 − 8 = 18 for two stages between; chunks in the model's order, each stage's halves.
+  CHECK(layers("--decoder-first-pipeline-num-layers 6 --decoder-last-pipeline-num-layers 8").layers ==
+        List{6, 9, 9, 8});
+  CHECK(layers("--decoder-first-pipeline-num-layers 2 --num-virtual-stages-per-pipeline-rank 2").layers ==
+        List{1, 5, 5, 5, 1, 5, 5, 5});
+  auto const interleaved = layers(
+      "--num-layers-per-virtual-pipeline-stage 2 --no-overlap-p2p-communication "
+      "--microbatch-group-size-per-virtual-pipeline-stage 8");
+  CHECK(interleaved.chunks == 4);  // 32 / 4 / 2
+  CHECK(interleaved.group == 8);
+  CHECK(interleaved.exchange == PipelineExchange::kBatched);
+  auto const refusal = [&](std::string const& flags) {
+    try {
+      static_cast<void>(layers(flags));
+    } catch (InputError const& error) {
+      return std::string{error.what()};
+    }
+    return std::string{"it was read"};
+  };
+  CHECK_THAT(refusal("--num-layers-per-virtual-pipeline-stage 3"), Contains("chunks of 3 for 32 layers on 4 stages"));
+  CHECK_THAT(refusal("--account-for-loss-in-pipeline-split"), Contains("found 33 layers"));
+  CHECK_THAT(refusal("--decoder-first-pipeline-num-layers 6"), Contains("26 layers for the 3 other stages"));
+  CHECK_THAT(refusal("--pipeline-model-parallel-layout Et*8|t*8|t*8|t*8L"), Contains("not read yet"));
+  CHECK_THAT(refusal("--overlap-param-gather"), Contains("without --use-distributed-optimizer"));
+  CHECK_THAT(refusal("--recompute-granularity full"), Contains("without --recompute-method"));
+}
+
+TEST_CASE("the model of a Megatron-LM command line is the GPT that it builds", "[import]") {
+  auto const model = [](std::string const& flags) {
+    auto warnings = std::vector<std::string>{};
+    auto const file = megatron(flags);
+    return std::get<Transformer>(read_model(file.model.node(), ".", warnings));
+  };
+  // GPT-3 of 175 billion (examples/gpt3 of Megatron-LM): 50257 entries padded to 8 ranks' multiple of 128.
+  auto const gpt3 = model(
+      "--num-layers 96 --hidden-size 12288 --num-attention-heads 96 --seq-length 2048 "
+      "--max-position-embeddings 2048 --tokenizer-type GPT2BPETokenizer "
+      "--tensor-model-parallel-size 8");
+  CHECK(gpt3.vocabulary == 51200);  // 50 · 1024
+  CHECK(gpt3.ffn == 4 * 12288);
+  CHECK(gpt3.positions == 2048);
+  CHECK(gpt3.tied_embeddings);
+  CHECK(gpt3.dropout);
+  // examples/llama of Megatron-LM, Llama 3 8B; as published but for its padded vocabulary, which divides already.
+  auto const llama = model(
+      "--num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 "
+      "--group-query-attention --num-query-groups 8 --kv-channels 128 --seq-length 8192 "
+      "--max-position-embeddings 8192 --position-embedding-type rope --attention-dropout 0.0 "
+      "--hidden-dropout 0.0 --swiglu --normalization RMSNorm --vocab-size 128256 "
+      "--untie-embeddings-and-output-weights --disable-bias-linear");
+  CHECK(parameter_count(llama) == 8'030'261'248);
+  CHECK_FALSE(llama.dropout);
+  auto const mixed = megatron("--num-layers 2 --hidden-size 64 --num-attention-heads 4 --swiglu --vocab-size 128");
+  REQUIRE(mixed.warnings.size() == 2);  // learned positions and layer norms beside SwiGLU
+  CHECK_THAT(mixed.warnings[1], Contains("\"LayerNorm\" is not modelled beside SwiGLU"));
+  CHECK_THAT(refusal_of(megatron, "--num-layers 2 --num-experts 8"), Contains("mixture of experts"));
+  CHECK_THAT(refusal_of(megatron, "--num-layers 2 --hidden-size 65 --num-attention-heads 4"),
+             Catch::StartsWith("run.sh:1:55: ") && Contains("4 heads for a hidden size of 65"));
+  CHECK_THAT(refusal_of(megatron, "--hidden-size 64 --num-attention-heads 4\n--num-layers x"),
+             Catch::StartsWith("run.sh:2:"));
 }
 
 // torchtitan: local_batch_size 8 in micro-batches of 1; 16 ranks over tensor 2 and 4 stages leave 2 to shard.
@@ -417,7 +536,7 @@ TEST_CASE("parallelism that is not modelled, and impossible values, are refused 
              Catch::StartsWith("train.toml:2:27: ") && Contains("context parallelism of degree 4") &&
                  Contains("not modelled yet"));
   CHECK_THAT(refusal_of(megatron, "--tensor-model-parallel-size 2 --context-parallel-size 2"),
-             Catch::StartsWith("run.sh:1: --context-parallel-size: ") && Contains("context parallelism of degree 2"));
+             Catch::StartsWith("run.sh:1:56: /context-parallel-size: ") && Contains("context parallelism of degree 2"));
   CHECK_THAT(refusal_of(megatron, "--bf16\n--tensor-model-parallel-size $TP"),
              Contains("$TP\", a variable of the shell"));
   CHECK_THAT(refusal_of(torchtitan, "[parallelism]\ntensor_parallel_degree = 0\n"),
