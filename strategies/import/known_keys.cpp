@@ -115,7 +115,9 @@ void refuse_parallelism(std::optional<io::Node> const& degree, std::string_view 
 }
 
 std::string at_place_of(io::Node const& node, std::string_view sentence) {
-  return fmt::format("{}{} {}", io::place_of(node.source(), node.value().offset), node.path(), sentence);
+  auto const path = node.path();
+  return fmt::format("{}{}{}{}", io::place_of(node.source(), node.value().offset), path, path.empty() ? "" : " ",
+                     sentence);
 }
 
 }  // namespace twinstep::strategies

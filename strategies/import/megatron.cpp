@@ -1,9 +1,11 @@
 #include <array>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "sim/io/maker.hpp"
 #include "strategies/import/known_keys.hpp"
+#include "strategies/import/megatron_layout.hpp"
 #include "strategies/import/megatron_model.hpp"
 #include "strategies/import/readers.hpp"
 
@@ -21,6 +23,9 @@ constexpr auto kNotModelledOfMegatron = std::to_array<NotModelled>({
     {"apply-residual-connection-post-layernorm", "residuals are taken before norms", {}},
     {"fp32-residual-connection", "residuals are in the precision of compute", {}},
     {"fp16-lm-cross-entropy", "the loss is in fp32", {}},
+    {"activations-checkpoint-method", "nothing is recomputed: say --recompute-granularity", {}},
+    {"checkpoint-activations", "nothing is recomputed: say --recompute-granularity", {}},
+    {"hybrid-layer-pattern", "layers are those of a GPT", {}},
     {"rampup-batch-size", "the batch is the global batch", {}},
     {"step-batch-size-schedule", "the batch is the global batch", {}},
     {"spec", "layers are those of a GPT", {}},
@@ -101,7 +106,7 @@ constexpr auto kMegatronKeys = KnownKeys{
         calculate-per-token-loss manual-gc manual-gc-interval no-manual-gc-eval train-sync-interval
         check-weight-hash-across-dp-replicas-interval no-check-for-nan-in-loss-and-grad check-for-spiky-loss
         check-for-large-grads rerun-mode exit-interval exit-duration-in-mins exit-signal-handler
-        data-path split train-data-path valid-data-path test-data-path data-args-path data-cache-path mock-data
+        data-path data-impl DDP-impl split train-data-path valid-data-path test-data-path data-args-path data-cache-path mock-data
         no-mmap-bin-files num-workers dataloader-type reset-position-ids reset-attention-mask eod-mask-loss
         no-create-attention-mask-in-dataloader num-dataset-builder-threads vocab-file merge-file vocab-extra-ids
         tokenizer-model tiktoken-pattern tiktoken-num-special-tokens tiktoken-special-tokens
@@ -198,14 +203,12 @@ class MegatronReader {
   }
 
   void read_pipeline(Part& parallel) {
-    if (auto const layout = find("pipeline-model-parallel-layout"))
-      layout->fail("found a layout of the pipeline, which is not read yet",
-                   "use --decoder-first-pipeline-num-layers, or \"layers\" of the strategy's \"parallel\"");
     auto const chunks = read_chunks();
-    if (chunks > 1) parallel.put("chunks", chunks_place(), chunks);
+    if (chunks > 1) parallel.put("chunks", place_of_chunks(), chunks);
     if (chunks > 1) copy("microbatch-group-size-per-virtual-pipeline-stage", parallel, "micro_batch_group");
     auto const alone = find("no-overlap-p2p-communication");
     if (chunks > 1 && alone && alone->boolean()) parallel.put("exchange", *alone, "batched");
+    if (auto const layout = find("pipeline-model-parallel-layout")) return put_layout(*layout, parallel);
     if (find("decoder-first-pipeline-num-layers") || find("decoder-last-pipeline-num-layers"))
       return put_layers(chunks, parallel);
     if (is_on("account-for-embedding-in-pipeline-split"))
@@ -215,9 +218,18 @@ class MegatronReader {
     check_even(chunks);
   }
 
-  [[nodiscard]] io::Node chunks_place() const {
-    auto const number = find("num-virtual-stages-per-pipeline-rank");
-    return number ? *number : *find("num-layers-per-virtual-pipeline-stage");
+  /// What says how many there are; Megatron takes one of the three.
+  [[nodiscard]] io::Node place_of_chunks() const {
+    auto found = std::optional<io::Node>{};
+    for (auto const* const name : {"pipeline-model-parallel-layout", "num-virtual-stages-per-pipeline-rank",
+                                   "num-layers-per-virtual-pipeline-stage"})
+      if (auto const value = find(name)) {
+        if (found)
+          value->fail(fmt::format("found it beside {}, which says the same", found->path()),
+                      "leave out one of the two");
+        found = value;
+      }
+    return found.value_or(arguments_);
   }
 
   /// Layers with those that embedding and loss count as.
@@ -227,12 +239,16 @@ class MegatronReader {
   }
 
   [[nodiscard]] int64_t read_chunks() const {
-    auto const of_chunk = find("num-layers-per-virtual-pipeline-stage");
-    if (auto const number = find("num-virtual-stages-per-pipeline-rank")) {
-      if (of_chunk)
-        of_chunk->fail("found it beside --num-virtual-stages-per-pipeline-rank", "leave out one of the two");
-      return count("num-virtual-stages-per-pipeline-rank", 1);
+    auto const place = place_of_chunks();
+    if (find("pipeline-model-parallel-layout")) {
+      auto const parts = std::ssize(layers_of_layout(place));
+      if (parts % stages_ != 0)
+        place.fail(fmt::format("found {} parts for {} stages, which they do not divide", parts, stages_),
+                   "write as many for each stage");
+      return parts / stages_;
     }
+    if (find("num-virtual-stages-per-pipeline-rank")) return count("num-virtual-stages-per-pipeline-rank", 1);
+    auto const of_chunk = find("num-layers-per-virtual-pipeline-stage");
     if (!of_chunk) return 1;
     if (!find("num-layers")) of_chunk->fail("found it without --num-layers", "give both");
     auto const layers = count("num-layers-per-virtual-pipeline-stage", 1);
@@ -241,6 +257,22 @@ class MegatronReader {
                                  counted_layers(), stages_),
                      "use a divisor of a stage's layers");
     return counted_layers() / stages_ / layers;
+  }
+
+  void put_layout(io::Node const& layout, Part& parallel) const {
+    auto const layers = layers_of_layout(layout);
+    auto const sum = std::accumulate(layers.begin(), layers.end(), int64_t{0});
+    if (find("num-layers") && sum != count("num-layers", 1))
+      layout.fail(fmt::format("found {} layers in all, expected the {} of --num-layers", sum, count("num-layers", 1)),
+                  "change one of the two");
+    put_list(layers, parallel);
+  }
+
+  static void put_list(std::vector<int64_t> const& layers, Part& parallel) {
+    auto numbers = std::vector<io::Node>{};
+    auto const make = io::Maker{"layers of the pipeline"};
+    for (auto const number : layers) numbers.push_back(make.number(number));
+    parallel.put("layers", make.array(numbers));
   }
 
   void check_even(int64_t chunks) const {
@@ -270,15 +302,14 @@ class MegatronReader {
     auto of_stages = std::vector<int64_t>(static_cast<std::size_t>(stages_), others == 0 ? 0 : rest / others);
     if (first) of_stages.front() = count("decoder-first-pipeline-num-layers", 1);
     if (last) of_stages.back() = count("decoder-last-pipeline-num-layers", 1);
-    auto numbers = std::vector<io::Node>{};
-    auto const make = io::Maker{"layers of the pipeline"};
+    auto list = std::vector<int64_t>{};
     for (auto chunk = int64_t{0}; chunk < chunks; ++chunk)
       for (auto const layers : of_stages) {
         if (layers % chunks != 0)
           place.fail(fmt::format("found a stage of {} layers for {} chunks", layers, chunks), "use a multiple of them");
-        numbers.push_back(make.number(layers / chunks));
+        list.push_back(layers / chunks);
       }
-    parallel.put("layers", make.array(numbers));
+    put_list(list, parallel);
   }
 
   void read_data_parallelism() {

@@ -419,7 +419,13 @@ TEST_CASE("a Megatron-LM pipeline has stages of as many layers as it is told", "
   CHECK_THAT(refusal("--num-layers-per-virtual-pipeline-stage 3"), Contains("chunks of 3 for 32 layers on 4 stages"));
   CHECK_THAT(refusal("--account-for-loss-in-pipeline-split"), Contains("found 33 layers"));
   CHECK_THAT(refusal("--decoder-first-pipeline-num-layers 6"), Contains("26 layers for the 3 other stages"));
-  CHECK_THAT(refusal("--pipeline-model-parallel-layout Et*8|t*8|t*8|t*8L"), Contains("not read yet"));
+  CHECK_THAT(refusal("--pipeline-model-parallel-layout 'Et*8|t*8|t*8|t*9L'"), Contains("found 33 layers in all"));
+  CHECK_THAT(refusal("--pipeline-model-parallel-layout 'Et*8|t*8|t*16L'"), Contains("found 3 parts for 4 stages"));
+  CHECK_THAT(refusal("--pipeline-model-parallel-layout 'Et*8|t*8|t*8|t*8mL'"), Contains("multi-token prediction"));
+  CHECK_THAT(refusal("--pipeline-model-parallel-layout 't*8|Et*8|t*8|t*8L'"), Contains("does not begin"));
+  CHECK_THAT(refusal("--pipeline-model-parallel-layout 'Et*|t'"), Contains("found no number after \"Et*\""));
+  CHECK_THAT(refusal("--num-virtual-stages-per-pipeline-rank 2 --num-layers-per-virtual-pipeline-stage 4"),
+             Contains("beside /num-virtual-stages-per-pipeline-rank"));
   CHECK_THAT(refusal("--overlap-param-gather"), Contains("without --use-distributed-optimizer"));
   CHECK_THAT(refusal("--recompute-granularity full"), Contains("without --recompute-method"));
 }
