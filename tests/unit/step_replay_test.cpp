@@ -203,6 +203,7 @@ TEST_CASE("a micro-batch follows from the batch and its accumulation", "[steps]"
 
 TEST_CASE("what cannot be replayed says why", "[steps]") {
   CHECK(reason(foundry(R"("pp": 1)", R"("pp": 1, "cp": 8)")) == "context parallelism: 8");
+  CHECK(reason(foundry(R"("layers":)", R"("moe": {"experts": 8}, "layers":)")) == "a mixture of experts");
   CHECK(reason(foundry("29975214080", "60e9")) == "contradictory model: 6e+10 parameters, its sizes make 3.98e+10");
   CHECK(reason(foundry(R"("pp": 1)", R"("pp": 4)")) == "a pipeline of fsdp1");
   auto const on_a100 = changed(foundry("bf16 AMP", "TransformerEngine fp8 AMP"), "h100-80g", "a100-80g");

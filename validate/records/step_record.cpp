@@ -95,7 +95,8 @@ StepModel model_of(Node const& node) {
           .sequence_length = count_at(node, "seq_len", kMostWidth),
           .tied_embeddings = optional_flag_at(node, "tied_embeddings"),
           .positions = word_at(node, "pos_emb"),
-          .kind = word_at(node, "kind")};
+          .kind = word_at(node, "kind"),
+          .has_experts = node.find("moe").has_value()};
 }
 
 StepParallelism parallelism_of(Node const& node) {

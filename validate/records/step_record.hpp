@@ -42,6 +42,7 @@ struct StepModel {
   std::optional<bool> tied_embeddings;
   std::string positions;  ///< "learned …", "rotary …"
   std::string kind;       ///< "CNN"; "" for a transformer
+  bool has_experts = false;
 };
 
 /// How its ranks share the work. A degree that is not stated is 1.

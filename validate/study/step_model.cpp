@@ -88,6 +88,7 @@ strategies::ModelSpec published(validate::StepModel const& model) {
 
 strategies::ModelSpec model_of(validate::StepModel const& model) {
   if (!model.kind.empty()) return published(model);
+  if (model.has_experts) throw Impossible{"a mixture of experts"};
   if (auto const missing = missing_size(model); !missing.empty())
     throw Impossible{fmt::format("not stated: the model's \"{}\"", missing)};
   if (!model.head_size && *model.hidden % *model.heads != 0)
