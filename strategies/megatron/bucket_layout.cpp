@@ -38,7 +38,7 @@ FlatLayout megatron_layout(Parameters const& parameters, MegatronOptions const& 
   for (auto i = parameters.count(); i-- > 0;) {
     auto const id = ParameterId{i};
     auto const own = chunk_of(place.chunks, parameters.unit_of(id));
-    auto const is_alone = options.use_distributed_optimizer && place.tied == id;
+    auto const is_alone = options.use_distributed_optimizer && parameters.tensor(id).has_copy;
     if (is_full || is_alone || own != chunk) {
       buckets.emplace_back();
       size = 0;

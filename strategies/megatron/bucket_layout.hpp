@@ -12,7 +12,6 @@ namespace twinstep::strategies {
 struct StagePlace {
   std::int64_t stage = 0;
   std::span<UnitRange const> chunks = {};
-  std::optional<ParameterId> tied = {};
 };
 
 /// Megatron-LM's contiguous buffer of parameters, and that of gradients: tensors in reverse order of registration, cut

@@ -28,7 +28,7 @@ class Megatron : public DataParallel {
   explicit Megatron(StepContext& context)
       : DataParallel{context},
         layout_{megatron_layout(context.parameters, options(), context.groups.ranks(), context.groups.shard_ranks(),
-                                {context.stage, context.chunks, context.tied})},
+                                {context.stage, context.chunks})},
         lanes_{lanes(context)},
         own_shard_{context, layout_, context.groups.shard_axes()},
         parameters_{whole_parameters(context, layout_)},

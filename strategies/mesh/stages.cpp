@@ -89,6 +89,13 @@ bool parts_tied_matrix(Transformer const& model, Plan const& plan) {
   return model.tied_embeddings && place_of(pipeline, pipeline.parts() - 1).stage != place_of(pipeline, 0).stage;
 }
 
+/// Unit `unit` of a role has a tensor of which another stage has a copy.
+void tie(RoleSpec& role, std::size_t unit, std::int32_t tensor, std::int64_t other) {
+  auto const kind = role.model.units[unit].kind;
+  role.model.kinds[static_cast<std::size_t>(kind)].parameters[static_cast<std::size_t>(tensor)].has_copy = true;
+  role.tied = TiedCopy{unit, tensor, other};
+}
+
 /// The last tensor of the head is its matrix, the first of the embedding the tokens'.
 void tie(StepSpec& step, Plan const& plan) {
   auto const& pipeline = plan.parallel.pipeline;
@@ -97,8 +104,8 @@ void tie(StepSpec& step, Plan const& plan) {
   auto& head = step.roles[static_cast<std::size_t>(last)];
   auto const unit = head.model.units.size() - 1;
   auto const tensors = head.model.work(head.model.units[unit]).parameters.size();
-  head.tied = TiedCopy{unit, static_cast<std::int32_t>(tensors) - 1, first};
-  step.roles[static_cast<std::size_t>(first)].tied = TiedCopy{0, 0, last};
+  tie(head, unit, static_cast<std::int32_t>(tensors) - 1, first);
+  tie(step.roles[static_cast<std::size_t>(first)], 0, 0, last);
 }
 
 std::optional<Infeasible> does_not_divide(std::string_view what, std::int64_t count, std::int64_t ranks) {

@@ -103,6 +103,9 @@ struct Tensor {
   /// Every rank of the tensor group has it, and each makes a part of its gradient alone: what its own tokens or heads
   /// add. The parts are summed once a step.
   bool has_partial_gradient = false;
+  /// Another stage of a pipeline has a copy, and both add up their gradients: it is sharded by itself, so that ranks of
+  /// both have the same shard.
+  bool has_copy = false;
 
   [[nodiscard]] std::int64_t elements() const { return rows * columns; }
   bool operator==(Tensor const&) const = default;

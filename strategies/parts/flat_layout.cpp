@@ -44,10 +44,11 @@ std::vector<std::vector<ParameterId>> bucketed(Parameters const& parameters, std
   auto size = Bytes{};
   auto is_open = false;
   for (auto const id : order) {
-    if (!std::exchange(is_open, true)) buckets.emplace_back();
+    auto const is_alone = parameters.tensor(id).has_copy;
+    if (!std::exchange(is_open, true) || is_alone) buckets.emplace_back();
     buckets.back().push_back(id);
     size += size_of(gradient_type) * parameters.elements(id);
-    if (size < limit) continue;
+    if (size < limit && !is_alone) continue;
     is_open = false;
     size = Bytes{};
     limit = limits.others;

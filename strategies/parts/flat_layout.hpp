@@ -77,7 +77,8 @@ class FlatLayout {
 
 /// Buckets of whole gradients in the order in which they become ready. A bucket closes when it holds at least its
 /// limit, so a tensor larger than the limit makes a larger bucket; the limit is `first` for the first bucket, then
-/// `cap`. Source: PyTorch, torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
+/// `cap`. A tensor of which another stage has a copy is a bucket by itself. Source: PyTorch,
+/// torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
 [[nodiscard]] std::vector<std::vector<ParameterId>> bucketed(Parameters const& parameters, DataType gradient_type,
                                                              BucketLimits limits);
 /// The same in another order.

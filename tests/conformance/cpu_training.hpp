@@ -29,6 +29,10 @@ inline double difference_from_one_rank(strategies::Plan const& plan) {
   return largest_difference(train(plan, on_cpus, largest), train(alone, on_cpus, largest));
 }
 
+/// AdamW moves a weight by about the learning rate, 3e-4, whatever its gradient: rounding of some 1e-16 of the largest
+/// gradients, which it magnifies where a gradient is small, stays far below.
+inline constexpr double kRounding = 1e-9;
+
 /// … of a transformer, by AdamW.
 inline double difference_from_one_rank(strategies::ModelSpec const& model, strategies::Plan const& plan) {
   auto const alone = strategies::Plan{.strategy = strategies::StrategyName::kNaive,

@@ -1,9 +1,16 @@
 #include "tests/conformance/training.hpp"
 
 #include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
 
 #include "strategies/deepspeed/trace.hpp"
 #include "strategies/megatron/bucket_layout.hpp"
+#include "strategies/mesh/stages.hpp"
+#include "strategies/model/transformer_layout.hpp"
 #include "strategies/parts/flat_layout.hpp"
 #include "strategies/plan/planned_work.hpp"
 #include "strategies/torch/ddp_buckets.hpp"
@@ -51,7 +58,7 @@ struct Home {
 };
 
 /// Told the way the strategies lay them out.
-Home home_of(ModelWork const& work, Parameters const& parameters, Plan const& plan) {
+Home home_of(ModelWork const& work, Parameters const& parameters, Plan const& plan, StagePlace const& place) {
   auto const fsdp_units = [&](bool shards_root) { return FsdpUnits{shards_root, work, parameters}.groups(); };
   auto const precision = plan.kernels.precision;
   auto const buckets = [&](std::int64_t shards) {
@@ -69,7 +76,8 @@ Home home_of(ModelWork const& work, Parameters const& parameters, Plan const& pl
       return {{parameters, by_unit(parameters), shard_ranks(plan)}, "parameter_shard", Held::kShard};
     case StrategyName::kMegatron: {
       auto const held = gathers_ahead(plan.strategy.get<MegatronOptions>()) ? Held::kShardInPlace : Held::kAll;
-      return {megatron_layout(parameters, plan.strategy.get<MegatronOptions>(), plan.parallel.data, shard_ranks(plan)),
+      return {megatron_layout(parameters, plan.strategy.get<MegatronOptions>(), plan.parallel.data, shard_ranks(plan),
+                              place),
               "parameters", held};
     }
     case StrategyName::kFsdp1: {
@@ -97,15 +105,64 @@ Home home_of(ModelWork const& work, Parameters const& parameters, Plan const& pl
   return {{parameters, {}, 1}};
 }
 
+/// What the ranks of one stage hold of the model, and where.
+struct Part {
+  Part(ModelWork own, Plan const& plan, std::int64_t stage = 0, std::vector<UnitRange> units = {})
+      : work{std::move(own)},
+        parameters{work},
+        chunks{std::move(units)},
+        home{home_of(work, parameters, plan, {stage, chunks})} {}
+
+  [[nodiscard]] bool is_sharded() const { return home.held != Held::kAll; }
+
+  ModelWork work;
+  Parameters parameters;
+  std::vector<UnitRange> chunks;
+  Home home;
+};
+
+/// Stages of `plan`'s pipeline in their order.
+std::vector<std::unique_ptr<Part>> parts_of(ModelSpec const& model, Plan const& plan) {
+  auto out = std::vector<std::unique_ptr<Part>>{};
+  if (plan.parallel.model_ranks() == 1) {
+    out.push_back(std::make_unique<Part>(planned_work(model, plan), plan));
+    return out;
+  }
+  for (auto& role : mesh_step(std::get<Transformer>(model), plan).roles) {
+    auto chunks = std::vector<UnitRange>{};
+    for (auto const& chunk : role.chunks) chunks.push_back(chunk.units);
+    out.push_back(std::make_unique<Part>(std::move(role.model), plan, role.stage, std::move(chunks)));
+  }
+  return out;
+}
+
+Plan without_mesh(Plan plan) {
+  plan.parallel = {.data = plan.parallel.data};
+  return plan;
+}
+
+/// Where a rank stands: the innermost axis counts tensor ranks, the next data ranks, then stages.
+struct Place {
+  Place(RankId rank, Parallel const& parallel)
+      : tensor{static_cast<std::int64_t>(rank.index()) % parallel.tensor},
+        data{rank.index() / static_cast<std::size_t>(parallel.tensor) % static_cast<std::size_t>(parallel.data)},
+        stage{rank.index() / static_cast<std::size_t>(parallel.tensor * parallel.data)} {}
+  std::int64_t tensor;
+  std::size_t data;
+  std::size_t stage;
+};
+
 class Training {
  public:
   Training(ModelSpec model, Plan plan, double largest)
       : model_{std::move(model)},
         plan_{plan},
         largest_{largest},
-        work_{planned_work(model_, plan)},
-        parameters_{work_},
-        home_{home_of(work_, parameters_, plan)} {}
+        whole_work_{planned_work(model_, without_mesh(plan))},
+        whole_{whole_work_},
+        parts_{parts_of(model_, plan)} {
+    for (std::size_t p = 0; p < whole_.count(); ++p) ids_[name_of(whole_work_, whole_, ParameterId{p})] = p;
+  }
 
   std::vector<double> run(MakeTrainingJob const& make) {
     auto const step = compiled(model_, plan_);
@@ -122,87 +179,156 @@ class Training {
 
  private:
   TrainingJob start(MakeTrainingJob const& make) {
-    return make(plan_.parallel.data,
+    return make(plan_.parallel.world(),
                 [this](program::FreshBuffer const& buffer, std::span<double> values) { initialise(buffer, values); });
   }
 
-  [[nodiscard]] bool is_sharded() const { return home_.held != Held::kAll; }
+  [[nodiscard]] Part const& part(Place const& place) const { return *parts_[place.stage]; }
 
-  /// Where among the ranks that share one copy of the parameters `rank` is: 0 if each holds them all.
-  [[nodiscard]] std::size_t place_in_group(RankId rank) const {
-    return is_sharded() ? rank.index() % static_cast<std::size_t>(home_.layout.shards()) : 0;
+  /// "layer.1 self_attn.q_proj.weight". A head's copy of a tied matrix is the embedding's.
+  [[nodiscard]] std::string name_of(ModelWork const& work, Parameters const& parameters, ParameterId id) const {
+    auto const unit = unit_name(work, work.units[parameters.unit_of(id)]);
+    auto const& tensor = parameters.tensor(id).name;
+    auto const* transformer = std::get_if<Transformer>(&model_);
+    if (transformer == nullptr || !transformer->tied_embeddings) return unit + " " + tensor;
+    auto const names = modules_of(*transformer);
+    return tensor == names.output + ".weight" ? "embedding " + names.token_embedding + ".weight" : unit + " " + tensor;
+  }
+
+  /// Row `row` of a tensor that a tensor rank has `rows` of: the whole one's. Queries, keys and values of a fused
+  /// projection are shared out each by itself.
+  [[nodiscard]] std::int64_t whole_row(std::string_view tensor, std::int64_t row, std::int64_t rows,
+                                       std::int64_t rank) const {
+    auto const& model = std::get<Transformer>(model_);
+    auto const fused = modules_of(model).qkv;
+    if (!model.fused_qkv || !tensor.starts_with(fused)) return rank * rows + row;
+    auto begin = std::int64_t{0};
+    for (auto const width : {model.query_width(), model.kv_width(), model.kv_width()}) {
+      auto const share = width / plan_.parallel.tensor;
+      if (row < share) return begin + rank * share + row;
+      row -= share;
+      begin += width;
+    }
+    FAIL("a fused projection has queries, keys and values");
+    return 0;
+  }
+
+  /// The whole model's parameter, and which of its numbers number `i` of the rank's share is; none for padding.
+  struct InWhole {
+    std::size_t tensor = 0;
+    std::optional<std::int64_t> number;
+  };
+  [[nodiscard]] InWhole in_whole(Place const& place, ParameterId id, std::int64_t i) const {
+    auto const& own = part(place);
+    auto const& share = own.parameters.tensor(id);
+    auto const whole_id = ids_.at(name_of(own.work, own.parameters, id));
+    auto const& whole = whole_.tensor(ParameterId{whole_id});
+    auto row = i / share.columns;
+    auto column = i % share.columns;
+    if (share.rows != whole.rows) row = whole_row(share.name, row, share.rows, place.tensor);
+    if (share.columns != whole.columns) column += place.tensor * share.columns;
+    if (row >= whole.rows) return {whole_id, {}};
+    return {whole_id, row * whole.columns + column};
   }
 
   /// Element `offset` of the flat buffer: which rank of a shard group holds it, and where.
-  [[nodiscard]] std::pair<std::size_t, std::size_t> place(Group const& group, std::int64_t offset, Held held) const {
+  [[nodiscard]] static std::pair<std::size_t, std::size_t> place(Home const& home, Group const& group,
+                                                                 std::int64_t offset, Held held) {
     if (held == Held::kAll) return {0, static_cast<std::size_t>(offset)};
-    auto const shard = home_.layout.shard(group);
+    auto const shard = home.layout.shard(group);
     auto const in_group = offset - group.begin;
     auto const is_apart = held == Held::kShard;
     return {static_cast<std::size_t>(in_group / shard),
-            static_cast<std::size_t>(is_apart ? home_.layout.shard_begin(group) + in_group % shard : offset)};
+            static_cast<std::size_t>(is_apart ? home.layout.shard_begin(group) + in_group % shard : offset)};
+  }
+
+  /// Calls `visit(where it is in the buffer, which parameter of the whole model, which of its numbers)` for each number
+  /// that a rank holds in a buffer of parameters.
+  template <class Visit>
+  void for_each_held(RankId rank, Held held, Visit const& visit) const {
+    auto const at = Place{rank, plan_.parallel};
+    auto const& [work, parameters, chunks, home] = part(at);
+    auto const own = at.data % static_cast<std::size_t>(home.layout.shards());
+    for (std::size_t p = 0; p < parameters.count(); ++p) {
+      auto const id = ParameterId{p};
+      auto const& group = home.layout.groups()[home.layout.group_of(id)];
+      for (std::int64_t i = 0; i < parameters.elements(id); ++i) {
+        auto const [owner, index] = place(home, group, home.layout.offset(id) + i, held);
+        if (held != Held::kAll && owner != own) continue;
+        auto const [tensor, number] = in_whole(at, id, i);
+        if (number) visit(index, tensor, *number);
+      }
+    }
   }
 
   void initialise(program::FreshBuffer const& buffer, std::span<double> values) const {
-    auto const& [rank, name, scope, category] = buffer;
-    if (name == home_.buffer) return initialise_parameters(rank, values, home_.held);
-    if (name == home_.beginning) return initialise_parameters(rank, values, Held::kAll);
-    if (name == home_.master) return initialise_parameters(rank, values, Held::kShard);
-    if (category == program::MemoryCategory::kInputs) {
-      // Sample i of the global batch is the same numbers wherever it is computed.
-      auto const micro_step = static_cast<std::size_t>(scope.micro_batch);
-      auto const per_sample = values.size() / static_cast<std::size_t>(plan_.batch.micro_batch);
-      auto const first = (micro_step * static_cast<std::size_t>(plan_.parallel.data) + rank.index()) *
-                         static_cast<std::size_t>(plan_.batch.micro_batch);
-      if (auto const* transformer = std::get_if<Transformer>(&model_)) {
-        for (std::size_t i = 0; i < values.size(); ++i)
-          values[i] = static_cast<double>(token(name, first * per_sample + i, transformer->vocabulary));
-        return;
-      }
-      auto const seed = std::hash<std::size_t>{}(per_sample);
-      for (std::size_t i = 0; i < values.size(); ++i) values[i] = largest_ * noise(seed, first * per_sample + i);
-      return;
-    }
+    auto const& home = part(Place{buffer.rank, plan_.parallel}).home;
+    if (buffer.category == program::MemoryCategory::kInputs) return fill_samples(buffer, values);
     std::fill(values.begin(), values.end(), 0.0);
+    auto const fill = [&](Held held) {
+      for_each_held(buffer.rank, held, [&](std::size_t index, std::size_t tensor, std::int64_t number) {
+        if (index < values.size()) values[index] = initial_parameter(tensor, number);
+      });
+    };
+    if (buffer.name == home.buffer) fill(home.held);
+    if (buffer.name == home.beginning) fill(Held::kAll);
+    if (buffer.name == home.master) fill(Held::kShard);
   }
 
-  void initialise_parameters(RankId rank, std::span<double> values, Held held) const {
-    auto const own = rank.index() % static_cast<std::size_t>(home_.layout.shards());
-    std::fill(values.begin(), values.end(), 0.0);
-    for (std::size_t p = 0; p < parameters_.count(); ++p) {
-      auto const id = ParameterId{p};
-      auto const& group = home_.layout.groups()[home_.layout.group_of(id)];
-      for (std::int64_t i = 0; i < parameters_.elements(id); ++i) {
-        auto const [owner, index] = place(group, home_.layout.offset(id) + i, held);
-        if (index < values.size() && (held == Held::kAll || owner == own)) values[index] = initial_parameter(p, i);
-      }
-    }
+  /// Sample i of the global batch is the same numbers wherever it is computed. Ranks that share a vocabulary count ids
+  /// from where their own part begins.
+  void fill_samples(program::FreshBuffer const& buffer, std::span<double> values) const {
+    auto const at = Place{buffer.rank, plan_.parallel};
+    auto const samples = static_cast<std::size_t>(plan_.batch.micro_batch);
+    auto const micro_step = static_cast<std::size_t>(buffer.scope.micro_batch);
+    auto const per_sample = values.size() / samples;
+    auto const first = (micro_step * static_cast<std::size_t>(plan_.parallel.data) + at.data) * samples * per_sample;
+    auto const* transformer = std::get_if<Transformer>(&model_);
+    auto const begin = transformer == nullptr ? 0 : at.tensor * share_of_vocabulary();
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = transformer == nullptr
+                      ? largest_ * noise(std::hash<std::size_t>{}(per_sample), first + i)
+                      : static_cast<double>(token(buffer.name, first + i, transformer->vocabulary) - begin);
+  }
+
+  /// Rows of the embedding's matrix on a tensor rank.
+  [[nodiscard]] std::int64_t share_of_vocabulary() const {
+    return planned_work(model_, plan_).kinds.front().parameters.front().rows;
   }
 
   [[nodiscard]] std::vector<double> read_parameters(TrainingJob const& job) const {
-    auto flat = std::vector<std::vector<double>>{};
-    for (std::size_t rank = 0; rank < static_cast<std::size_t>(plan_.parallel.data); ++rank)
-      flat.push_back(job.read(RankId{rank}, home_.buffer, ""));
-    for (std::size_t rank = 0; rank < flat.size(); ++rank)  // replicas stay identical, bit for bit
-      CHECK(flat[rank] == flat[place_in_group(RankId{rank})]);
-    auto values = std::vector<double>{};
-    for (std::size_t p = 0; p < parameters_.count(); ++p) {
-      auto const id = ParameterId{p};
-      for (std::int64_t i = 0; i < parameters_.elements(id); ++i) {
-        auto const [owner, index] =
-            place(home_.layout.groups()[home_.layout.group_of(id)], home_.layout.offset(id) + i, home_.held);
-        values.push_back(flat[owner][index]);
-      }
+    auto values = std::vector<std::vector<std::optional<double>>>(whole_.count());
+    for (std::size_t p = 0; p < whole_.count(); ++p)
+      values[p].resize(static_cast<std::size_t>(whole_.elements(ParameterId{p})));
+    auto agree = true;
+    auto first_copies = std::map<std::tuple<std::size_t, std::int64_t, std::size_t>, std::vector<double>>{};
+    for (std::size_t r = 0; r < static_cast<std::size_t>(plan_.parallel.world()); ++r) {
+      auto const at = Place{RankId{r}, plan_.parallel};
+      auto const& [work, parameters, chunks, home] = part(at);
+      auto const flat = job.read(RankId{r}, home.buffer, "");
+      auto const in_group = part(at).is_sharded() ? at.data % static_cast<std::size_t>(home.layout.shards()) : 0;
+      auto const& first = first_copies.try_emplace({at.stage, at.tensor, in_group}, flat).first->second;
+      CHECK(flat == first);  // replicas stay identical, bit for bit
+      for_each_held(RankId{r}, home.held, [&](std::size_t index, std::size_t tensor, std::int64_t number) {
+        auto& value = values[tensor][static_cast<std::size_t>(number)];
+        agree = agree && (!value || *value == flat[index]);
+        value = flat[index];
+      });
     }
-    return values;
+    CHECK(agree);  // so do what tensor ranks have in common, and tied copies
+    auto out = std::vector<double>{};
+    for (auto const& tensor : values)
+      for (auto const& value : tensor) out.push_back(value.value());
+    return out;
   }
 
   ModelSpec model_;
   Plan plan_;
   double largest_;
-  ModelWork work_;
-  Parameters parameters_;
-  Home home_;
+  ModelWork whole_work_;
+  Parameters whole_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::map<std::string, std::size_t> ids_;  // of the whole model's parameters, by name
 };
 
 }  // namespace

@@ -27,10 +27,6 @@ Plan fp64_plan(Strategy strategy, std::int64_t ranks, std::int64_t micro_batches
           .kernels = {.precision = DataType::kFp64}};
 }
 
-/// AdamW moves a weight by about the learning rate, 3e-4, whatever its gradient: rounding of some 1e-16 of the largest
-/// gradients, which it magnifies where a gradient is small, stays far below.
-constexpr double kRounding = 1e-9;
-
 void check_reference(Transformer const& model, Plan plan) {
   INFO(model.name);
   plan.batch.micro_batch = plan.batch.global_batch = 2;
