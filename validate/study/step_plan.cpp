@@ -213,7 +213,8 @@ class PlanReader {
     } else if (auto const every = number_in(words); every && has(words, "every")) {
       plan.kernels.recompute = Recompute::kFull;
       plan.kernels.recompute_scope.every = *every;
-    } else if (words == "selective" || words == "selective + sp" || (has(words, "selective") && has_any(words, {"attention", "core"}))) {
+    } else if (words == "selective" || words == "selective + sp" ||
+               (has(words, "selective") && has_any(words, {"attention", "core"}))) {
       plan.kernels.recompute = Recompute::kSelective;
     } else if (!has(words, "selective") && has_any(words, {"full", "true", "yes", "per block", "per layer"})) {
       plan.kernels.recompute = Recompute::kFull;
