@@ -34,6 +34,12 @@ struct Communicators {
   std::optional<CommunicatorId> model;
 };
 
+std::vector<std::size_t> begins_of(RoleSpec const& role) {
+  auto begins = std::vector<std::size_t>{};
+  for (auto const& chunk : role.chunks) begins.push_back(chunk.units.first);
+  return begins;
+}
+
 class RoleWriter {
  public:
   RoleWriter(StepSpec& spec, RoleSpec& role, Communicators const& communicators, Plan const& plan,
@@ -44,7 +50,7 @@ class RoleWriter {
         program_{program},
         builder_{program.role(role.name, role.where)},
         compute_{builder_.stream("compute")},
-        recomputed_{role.model, plan} {
+        recomputed_{role.model, plan, begins_of(role)} {
     for (std::size_t i = 0; i < spec.groups.size(); ++i)
       groups_.push_back({spec.groups[i].name, communicators.groups[i], builder_.stream(spec.groups[i].name)});
     for (auto const& chunk : role.chunks) chunks_.push_back(chunk.units);

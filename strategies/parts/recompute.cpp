@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "sim/base/check.hpp"
 #include "strategies/model/kept.hpp"
@@ -54,8 +55,11 @@ Flops flops_of(UnitWork const& unit, Recomputation const& recomputation) {
 
 }  // namespace
 
-RecomputedUnits::RecomputedUnits(ModelWork const& model, Plan const& plan)
-    : model_{&model}, scope_{plan.kernels.recompute_scope}, is_on_{plan.kernels.recompute != Recompute::kNone} {
+RecomputedUnits::RecomputedUnits(ModelWork const& model, Plan const& plan, std::vector<std::size_t> begins)
+    : model_{&model},
+      scope_{plan.kernels.recompute_scope},
+      begins_{std::move(begins)},
+      is_on_{plan.kernels.recompute != Recompute::kNone} {
   for (auto const& kind : model.kinds) {
     none_.push_back(of_kind(kind, KeepPolicy::kEverything));
     as_needed_.push_back(of_kind(kind, policy_of(plan.kernels.recompute)));
@@ -70,7 +74,8 @@ bool RecomputedUnits::contain(std::size_t unit) const {
 }
 
 bool RecomputedUnits::follows(std::size_t unit) const {
-  return unit > 0 && model_->units[unit - 1].index + 1 == model_->units[unit].index;
+  if (unit == 0 || std::ranges::find(begins_, unit) != begins_.end()) return false;
+  return model_->units[unit - 1].index + 1 == model_->units[unit].index;
 }
 
 std::size_t RecomputedUnits::segment_begin(std::size_t unit) const {

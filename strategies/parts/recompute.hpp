@@ -22,10 +22,11 @@ struct Recomputation {
 /// and in order; that of the last one, as of a block by itself, only as far as backward needs it. Sources: Chen et al.,
 /// arXiv 1604.06174, section 4 (segments); Megatron-LM, megatron/core/transformer/transformer_block.py,
 /// _checkpointed_forward ("uniform" is `segment`, "block" is `first`); torchtitan, apply_ac (`every`).
-/// Requires a model that outlives this.
+/// A segment ends with a chunk of a pipeline's stage, whose first units are `begins`. Requires a model that outlives
+/// this.
 class RecomputedUnits {
  public:
-  RecomputedUnits(ModelWork const& model, Plan const& plan);
+  RecomputedUnits(ModelWork const& model, Plan const& plan, std::vector<std::size_t> begins = {});
 
   /// A unit that is not recomputed, or by itself, is a segment of one.
   [[nodiscard]] std::size_t segment_begin(std::size_t unit) const;
@@ -42,6 +43,7 @@ class RecomputedUnits {
 
   ModelWork const* model_;
   RecomputeScope scope_;
+  std::vector<std::size_t> begins_;  // of chunks
   bool is_on_;
   std::vector<Recomputation> none_;        // by kind: of units that are not recomputed
   std::vector<Recomputation> as_needed_;   // by kind: of the last units of segments

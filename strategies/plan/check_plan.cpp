@@ -100,6 +100,17 @@ void check_offload(io::Node const& strategy, Plan const& plan) {
            "add \"optimizer\": \"cpu\"");
 }
 
+/// What tensor ranks and stages cannot have beside them.
+void check_mesh(io::Node const& training, io::Node const& strategy, Plan const& plan) {
+  if (plan.parallel.pipeline.stages > 1 && plan.states.offload.activations)
+    refuse(strategy.at("offload"), "activations",
+           "found offloaded activations under a pipeline, which has several micro-batches in flight",
+           "leave it out, or recompute");
+  if (plan.parallel.tensor > 1 && plan.kernels.cross_entropy == CrossEntropy::kChunked)
+    refuse(training, "cross_entropy", "found a chunked cross-entropy over tensor ranks, which share the vocabulary",
+           "use plain or fused");
+}
+
 void check_optimizer(io::Node const& training, Plan const& plan) {
   auto const& states = plan.states;
   auto const optimizer = traits_of(states.optimizer);
@@ -167,6 +178,7 @@ bool can_be_simulated(ModelSpec const& model, Plan const& plan) {
 void check_plan(io::Node const& training, io::Node const& strategy, ModelSpec const& model, Plan const& plan) {
   std::visit(CheckOptions{strategy, plan}, plan.strategy.options());
   check_offload(strategy, plan);
+  check_mesh(training, strategy, plan);
   check_optimizer(training, plan);
   check_size(training, model, plan);
 }

@@ -61,6 +61,8 @@ TEST_CASE("degrees that contradict each other are refused where they stand", "[m
   CHECK_THAT(refusal_of(R"({"name": "deepspeed-1", "parallel": {"pipeline": 4, "schedule": "gpipe"}})"),
              Contains("found gpipe with blocking messages"));
   CHECK_THAT(refusal_of(R"({"name": "megatron", "parallel": {"tensr": 4}})"), Contains("tensor"));
+  CHECK_THAT(refusal_of(R"({"name": "megatron", "parallel": {"pipeline": 4}, "offload": {"activations": true}})"),
+             Contains("found offloaded activations under a pipeline"));
 }
 
 TEST_CASE("what a model cannot be cut into is an answer with a way out", "[mesh][plan]") {
@@ -89,6 +91,16 @@ TEST_CASE("layers are shared out as the framework does it", "[mesh][plan]") {
   CHECK(layers_of_parts(32, {.stages = 4}) == Layers{8, 8, 8, 8});
   CHECK(layers_of_parts(32, {.stages = 4, .counts_embedding = true, .counts_head = true}) == Layers{8, 9, 8, 7});
   CHECK(layers_of_parts(5, {.stages = 2, .layers = {1, 4}}) == Layers{1, 4});
+}
+
+// The last stage of a V has the end of its first chunk, layers 12 to 15, right before the beginning of its second.
+TEST_CASE("segments of recomputation end with a chunk", "[mesh][recompute]") {
+  auto const plan = plan_of(R"({"name": "megatron", "parallel": {"pipeline": 4, "schedule": "zbv"},
+                                "recompute": {"what": "full", "segment": 3}})",
+                            16, R"({"global_batch": 64})");
+  auto const compiled = compile(llama_2_7b(), plan);
+  REQUIRE(std::holds_alternative<program::StepProgram>(compiled));
+  CHECK_NOTHROW(program::check(std::get<program::StepProgram>(compiled)));
 }
 
 TEST_CASE("every strategy that runs a pipeline writes a sound program for every schedule", "[mesh][strategies]") {
