@@ -195,8 +195,7 @@ class RoleWriter {
       neighbours_->exchange_and_add(tied.stage, *own);
   }
 
-  /// Gradients of which each rank of the tensor group has a part: one sum of all of them, through a buffer. (Not
-  /// modelled: PyTorch sums them in backward, tensor by tensor, where FSDP shards them.)
+  /// Gradients of which each rank of the tensor group has a part: one sum of all of them, through a buffer.
   void add_partial_gradients() {
     for (auto const& [context, strategy] : sets_) {
       auto partial = std::vector<Region>{};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/base/check.hpp"
+#include "strategies/parts/communication.hpp"
 
 namespace twinstep::strategies {
 
@@ -309,6 +310,21 @@ bool Computation::is_weight_gradient(std::size_t unit, std::size_t kernel) {
   return known[kernel];
 }
 
+/// Whether a gradient is to be summed over the tensor ranks before the strategy gets it.
+bool Computation::sums_now(StepContext const& context, DataParallel const& strategy, ParameterId id) {
+  return context.parameters.tensor(id).has_partial_gradient &&
+         strategy.partial_sums() == DataParallel::PartialSums::kEachBackward;
+}
+
+/// As DTensor sums the gradient of a norm whose tokens are shared out: in backward, by itself.
+OpId Computation::sum_partial(StepContext& context, DataParallel& strategy, ParameterId id, OpId made) {
+  auto const& group = context.group("tensor");
+  auto const sum = all_reduce(context, {group.stream, group.communicator}, context.name("partial_gradient.all_reduce"),
+                              strategy.gradient(id), made);
+  context.role.wait(context.compute, sum);
+  return sum;
+}
+
 void Computation::backward_kernels(std::size_t unit, Gradients gradients) {
   auto const pass = gradients == Gradients::kWeight ? Pass::kWeightGradient : Pass::kBackward;
   auto const& kernels = work(unit).backward;
@@ -316,8 +332,10 @@ void Computation::backward_kernels(std::size_t unit, Gradients gradients) {
     if (gradients != Gradients::kAll && is_weight_gradient(unit, i) != (gradients == Gradients::kWeight)) continue;
     auto const op = emit(unit, kernels[i], kind(unit).backward[i], pass);
     for (auto const& [context, strategy] : sets_)
-      for (auto const tensor : context.parameters.completed_by(unit, i))
-        strategy.gradient_is_ready(context.parameters.at(unit, tensor), op);
+      for (auto const tensor : context.parameters.completed_by(unit, i)) {
+        auto const id = context.parameters.at(unit, tensor);
+        strategy.gradient_is_ready(id, sums_now(context, strategy, id) ? sum_partial(context, strategy, id, op) : op);
+      }
   }
   leave_module();
 }

@@ -102,6 +102,8 @@ class Computation {
   void wait_for_collectives();
   void backward(std::size_t unit, Gradients gradients);
   void backward_kernels(std::size_t unit, Gradients gradients);
+  [[nodiscard]] static bool sums_now(StepContext const& context, DataParallel const& strategy, ParameterId id);
+  static OpId sum_partial(StepContext& context, DataParallel& strategy, ParameterId id, OpId made);
   [[nodiscard]] bool is_weight_gradient(std::size_t unit, std::size_t kernel);
   void enter_module(std::size_t unit, Kernel const& kernel, Pass pass);
   void leave_module();

@@ -98,6 +98,13 @@ class DataParallel {
   /// `by`, on the compute stream, completes the gradient of this micro-batch.
   virtual void gradient_is_ready(ParameterId /*id*/, OpId /*by*/) {}
   virtual void after_backward(std::size_t /*unit*/) {}
+  /// When gradients of which each tensor rank has a part (`Tensor::has_partial_gradient`) are summed.
+  enum class PartialSums : std::uint8_t {
+    kEachBackward,  ///< as each is made, before the strategy gets it
+    kOnce           ///< all together behind the reductions, as `finished_gradient`
+  };
+  [[nodiscard]] virtual PartialSums partial_sums() const { return PartialSums::kOnce; }
+
   /// After the last backward: what is left to be reduced is, and compute comes after it.
   virtual void finish_gradients() {}
   /// Where the sum over micro-batches and ranks then lies, or this rank's shard of it in its place among the others;

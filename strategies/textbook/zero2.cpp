@@ -32,6 +32,7 @@ class Zero2 : public DataParallel {
     if (!buckets_[index].exists()) buckets_[index] = gradients_.make_whole(layout_.groups()[index], "bucket");
     return layout_.place_in_group(buckets_[index], id);
   }
+  PartialSums partial_sums() const override { return PartialSums::kEachBackward; }
   bool adds_to_gradients() const override { return false; }
 
   void gradient_is_ready(ParameterId id, OpId by) override {

@@ -47,6 +47,7 @@ class Fsdp1 : public DataParallel {
     if (!gradients.exists()) gradients = buffer(names_.gradients, group_of(id).elements, MemoryCategory::kGradients);
     return layout_.place_in_group(gradients, id);
   }
+  PartialSums partial_sums() const override { return PartialSums::kEachBackward; }
   bool adds_to_gradients() const override { return false; }
 
   /// Nothing is gathered before the optimizer, or the micro-batch before, is done.

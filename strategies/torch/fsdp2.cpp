@@ -52,6 +52,7 @@ class Fsdp2 : public DataParallel {
     }
     return layout_.place_in_group(gradients, id);
   }
+  PartialSums partial_sums() const override { return PartialSums::kEachBackward; }
   bool adds_to_gradients() const override { return false; }
 
   /// Nothing is gathered before the optimizer, or the micro-batch before, is done.
