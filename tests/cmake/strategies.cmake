@@ -14,9 +14,11 @@ if(TARGET validate_cpu)
                 DEPENDS strategies tests_cpu)
   twinstep_test(conformance_transformer
                 SOURCES conformance/training.cpp conformance/transformer_parity_test.cpp
-                        conformance/transformer_reference.cpp conformance/mesh_transformer_parity_test.cpp
-                        support/timeline_checks.cpp
+                        conformance/transformer_reference.cpp support/timeline_checks.cpp
                 DEPENDS strategies tests_cpu)
+  twinstep_test(conformance_mesh_transformer SOURCES conformance/mesh_transformer_parity_test.cpp conformance/training.cpp
+                support/timeline_checks.cpp
+                DEPENDS strategies tests_cpu NOT_SANITIZED)
   twinstep_test(conformance_training SOURCES conformance/fsdp_parity_test.cpp conformance/training_parity_test.cpp conformance/training.cpp support/timeline_checks.cpp
                 DEPENDS strategies tests_cpu)
 endif()
